@@ -1,4 +1,4 @@
-"""Answers of verbs: the methods that all have, the provenance of each, and the callable that hears of progress.
+"""Answers of verbs: their common methods, their provenance, and the progress callback.
 
 A method such as ``plan.simulate`` calls the verb ``topoopt.simulate``. Packages import only from lower layers, and
 answers are defined below the verbs, so the verb is looked up by name when the method is called.
@@ -75,7 +75,7 @@ def rows_to_frame(answer: _HasRows) -> Frame:
 
 
 def ask(verb: str, *arguments: Any, **words: Any) -> Any:
-    """Return what ``topoopt.<verb>(...)`` answers."""
+    """Return the answer of ``topoopt.<verb>(...)``."""
     return getattr(import_module("topoopt"), verb)(*arguments, **words)
 
 

@@ -1,4 +1,4 @@
-"""Types of arrays by what their entries are, and lists of varying length in one array."""
+"""Array types by their entries, and lists of varying length in one array."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,7 @@ def numbered(keys: Ints, limit: int) -> tuple[Ints, Ints]:
 
 
 def pointer(sizes: NDArray[np.integer] | list[int]) -> Ints:
-    """Return where each of the lists of these sizes begins, and where the last ends.
+    """Return the start offsets of consecutive lists of these sizes, and the end of the last.
 
     Examples
     --------

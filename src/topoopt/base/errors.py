@@ -1,6 +1,6 @@
 """The error tree: every mistake of a user is a ``TopoOptError`` with a one-line message.
 
-A message says the place, the value, what is allowed and the remedy. The command line prints it and exits
+A message gives the place, the value, the allowed values and the remedy. The command line prints it and exits
 with code 2. Our own mistakes are ``assert``.
 """
 
@@ -28,7 +28,7 @@ class TopoOptError(Exception):
 
 
 class InvalidInput(TopoOptError):
-    """A value outside what is allowed."""
+    """An invalid value."""
 
 
 class Infeasible(TopoOptError):

@@ -68,7 +68,7 @@ LONGEST_DIGITS: Final = 20
 
 
 def whole(word: str, value: object, least: int = 0, most: int | None = None) -> int:
-    """Return an integer, or refuse what is none, or lies outside ``least`` to ``most`` (by default of the table).
+    """Return an integer; refuse other values, and those outside ``least`` to ``most`` (by default from the table).
 
     Examples
     --------
@@ -90,7 +90,7 @@ def whole(word: str, value: object, least: int = 0, most: int | None = None) -> 
 
 
 def whole_or_digits(word: str, value: object, least: int = 0, most: int | None = None) -> int:
-    """Return an integer that may be written as text, as ``KEY=VALUE`` of a command line is; else as :func:`whole`.
+    """Return an integer that may be given as text, such as ``KEY=VALUE`` on the command line; else as :func:`whole`.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def whole_or_digits(word: str, value: object, least: int = 0, most: int | None =
 
 
 def finite(word: str, value: float) -> float:
-    """Return a number, or refuse what no arithmetic stands: not finite, too large, or next to nothing."""
+    """Return a number; refuse infinity, NaN, and values too large or too close to zero."""
     if not isfinite(value):
         raise InvalidInput(f"{word}: expected a finite number, got {value}")
     if abs(value) > LARGEST_NUMBER:
@@ -113,7 +113,7 @@ def finite(word: str, value: float) -> float:
 
 
 def available_bytes() -> float:
-    """Return what this process may still take: of the machine, of its container and of its own limit."""
+    """Return the memory that this process may still allocate: limited by the host, its container and its own limit."""
     return min(_of_the_machine(), _of_the_container(), _of_the_process())
 
 
@@ -127,7 +127,7 @@ def peak_bytes() -> int:
 
 
 def refuse_too_large(what: str, needed_bytes: float, remedy: str) -> None:
-    """Refuse what would need more memory than there is.
+    """Refuse a computation that needs more memory than is available.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def refuse_too_large(what: str, needed_bytes: float, remedy: str) -> None:
     Raises
     ------
     Infeasible
-        With the need, what there is, and the remedy.
+        With the memory needed, the memory available, and the remedy.
     """
     if needed_bytes < _SMALL_BYTES:  # asking the system takes longer than holding so little
         return

@@ -1,4 +1,4 @@
-"""Plug-ins: what distributions add to topoopt by entry points, found without importing it.
+"""Plug-ins: additions by other distributions through entry points, found without importing them.
 
 The plug-ins of topoopt's own distribution stand in :data:`OWN`, too, so that a source tree offers them whatever is
 installed. They are texts: no package below imports a plug-in.
@@ -90,7 +90,7 @@ class EntryPoint:
         return InvalidInput(f"{self}: {problem}; update or uninstall {self.distribution}")
 
     def load(self) -> Any:
-        """Return what is at the place; an :class:`InvalidInput` if that fails, whatever a module raises."""
+        """Import and return the object; an :class:`InvalidInput` if that fails, whatever the module raises."""
         module, _, name = self.place.partition(":")
         try:
             return getattr(import_module(module), name) if name else import_module(module)
@@ -98,7 +98,7 @@ class EntryPoint:
             raise self.error(f"{type(error).__name__}: {error}") from error
 
     def load_as(self, kind: type[KindT]) -> KindT:
-        """Return what is at the place if it has a type, or refuse it as :meth:`load` does."""
+        """Import and return the object if it has the type, or refuse it as :meth:`load` does."""
         found = self.load()
         if not isinstance(found, kind):
             raise self.error(f"expected {kind.__name__}, got {type(found).__name__}")
@@ -122,7 +122,7 @@ def entry_points(group: str) -> tuple[EntryPoint, ...]:
 def with_added(
     found: dict[str, KindT], group: str, kind: type[KindT]
 ) -> tuple[dict[str, KindT], dict[str, InvalidInput]]:
-    """Return a table with what the entry points of a group add, and errors by name for those that cannot be used."""
+    """Return the objects added by a group's entry points, and errors by name for unusable ones."""
     errors = {}
     for one in entry_points(group):
         try:
@@ -137,7 +137,8 @@ def with_added(
 
 
 def plugin_name(name: str) -> Any:
-    """Return what a plug-in adds to ``import topoopt`` by a name; an :class:`AttributeError` if none does."""
+    """Return the object that a plug-in adds to ``import topoopt`` by name; an :class:`AttributeError` if there is
+    none."""
     found = []
     for one in () if name.startswith("_") else entry_points(VERBS):
         try:

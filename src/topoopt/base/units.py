@@ -118,7 +118,7 @@ def format_memory(size_bytes: float) -> str:
 
 
 def format_size(size_bytes: float) -> str:
-    """Return a size in decimal or in binary units, whichever states it exactly and is shorter; else in decimal ones.
+    """Return a size in decimal or binary units, whichever is exact and shorter; by default decimal.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def format_size(size_bytes: float) -> str:
 
 
 def format_time(time_s: float, digits: int = 4) -> str:
-    """Return ``20.1 ms`` for ``0.0201``, to so many digits.
+    """Return ``20.1 ms`` for ``0.0201``, with the given number of digits.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def format_time(time_s: float, digits: int = 4) -> str:
 
 
 def format_digits(value: float, digits: int) -> str:
-    """Return a number to so many digits, with zeros instead of an exponent where it is large.
+    """Return a number with the given number of digits, padded with zeros instead of an exponent.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def format_digits(value: float, digits: int) -> str:
 
 
 def measured_within(time_s: float, share: float) -> tuple[float, float]:
-    """Return between what a time may be measured, if estimates are off by a share of that.
+    """Return the range of measured times for an estimate with this relative error.
 
     Examples
     --------

@@ -1,11 +1,11 @@
-"""Others that compute for us: processes, which end with the one that started them, and threads for compiled code.
+"""Worker processes, which end with the process that started them, and threads for compiled code.
 
-A second process that compiles kernels while this one imports, reads and plans; and waiting for what it has done.
+A second process that compiles kernels while this one imports, reads and plans; and functions that wait for its results.
 
-Kernels are compiled at their first use and kept on disk. A first plan spends most of its time on that, one kernel after
-the other, on one core. So where the disk holds none yet, a second process begins at once with those that are needed
-last. It says when a part is on disk; who needs the part waits for that, since compiling it here, too, would take as
-long. It ends by itself: when all is done, or when nobody listens any more.
+Kernels are compiled at their first use and kept on disk. A first plan spends most of its time on that, one kernel
+after the other, on one core. So where the disk holds none yet, a second process begins at once with those that are
+needed last. It signals when a part is on disk; code that needs the part waits, since compiling it here would take as
+long. It ends when everything is done, or when the pipe to it is closed.
 """
 
 import ctypes
@@ -44,7 +44,8 @@ def end_with_parent() -> None:
 
 
 def in_threads(function: Callable[[T], R], items: Iterable[T]) -> list[R]:
-    """Return what the function gives for each item, in their order; what Python's lock is free for goes side by side.
+    """Return the function's results for all items, in order; runs in threads, so code without the GIL runs in
+    parallel.
 
     Whatever is raised ends it, without those that have not begun.
     """
@@ -75,8 +76,8 @@ def start_compiling_ahead() -> None:
 def wait_for(part: str, meanwhile: Callable[[], None] = lambda: None) -> None:
     """Wait for a part that the second process compiles now, until it is on disk or that process has ended.
 
-    Where there is no such process, or it has not come to the part yet, do not wait. ``meanwhile`` is what to do first
-    if there is something to wait for.
+    Return at once where there is no such process, or it has not reached the part yet. ``meanwhile`` runs first if
+    there is something to wait for.
     """
     if not _second_process.cache_info().currsize:
         return
@@ -89,7 +90,7 @@ def wait_for(part: str, meanwhile: Callable[[], None] = lambda: None) -> None:
 
 @cache
 def _second_process() -> dict[str, Event]:
-    """Start it; return what is set when each part is on disk."""
+    """Start the process; return an event per part, set when it is on disk."""
     done = {part: Event() for part in PARTS}
     process = subprocess.Popen(
         [sys.executable, "-P", "-c", _WORKER],

@@ -82,7 +82,7 @@ class Accelerator:
 
     @property
     def usable_memory_bytes(self) -> float:
-        """Memory that a program can allocate: what it sees where that is known, else by :data:`USABLE`."""
+        """Memory that a program can allocate: as reported where known, else by :data:`USABLE`."""
         return self.visible_memory_bytes or USABLE * self.memory_bytes / 1e9 * 2**30
 
     def peak_flops(self, precision: str) -> float:
@@ -113,8 +113,6 @@ class AcceleratorServer:
     ----------
     accelerator : str
         Name in the catalogue of accelerators.
-    accelerators : int
-        Accelerators per server.
     low_usd, typical_usd, high_usd : float or None
         Price without the network between servers; None where no public figure is known.
     rated_w : float or None
@@ -253,7 +251,7 @@ def roofline_efficiency(precision: str, operator_kind: str, accelerator: str = "
         A kind of :data:`EFFICIENCY_KINDS` or of an operator graph (see :func:`efficiency_kind`). Kinds that
         do little arithmetic have no compute row of their own and take that of ``matmul``: bytes bind them.
     accelerator
-        A name or alias, to prefer what was measured on that part; ``any`` for the general rows.
+        A name or alias, to prefer measurements on that part; ``any`` for the general rows.
 
     Raises
     ------
@@ -363,7 +361,7 @@ def server_with(accelerator: str) -> AcceleratorServer | None:
 
 
 def host_bytes_per_s(part: Accelerator) -> float | None:
-    """Return bytes per second each way between an accelerator and its host. None: not known.
+    """Return the bandwidth between an accelerator and its host, bytes/s per direction; None if unknown.
 
     Examples
     --------
@@ -376,7 +374,7 @@ def host_bytes_per_s(part: Accelerator) -> float | None:
 
 @cache
 def _by_name() -> Mapping[str, AcceleratorFile | InvalidInput]:
-    """Return the files by the names of accelerators, and errors by what cannot be used: a name that is taken is one."""
+    """Return the files by accelerator name, and errors by unusable file, such as one with a name that is taken."""
     read = [pair for one in entry_points(ACCELERATORS) for pair in _read(one)]
     files = [(one, file) for one, file in read if isinstance(file, AcceleratorFile)]
     found: dict[str, AcceleratorFile | InvalidInput] = {}
@@ -393,7 +391,7 @@ def _by_name() -> Mapping[str, AcceleratorFile | InvalidInput]:
 
 
 def _read(one: EntryPoint) -> Iterator[tuple[EntryPoint, AcceleratorFile | InvalidInput]]:
-    """Yield what the TOML files in the package of an entry point say, or why they cannot be used."""
+    """Yield the parsed TOML files in an entry point's package, or the error."""
     try:
         folder = sorted(resources.files(one.load()).iterdir(), key=lambda file: file.name)
     except InvalidInput as error:

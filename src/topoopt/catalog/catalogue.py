@@ -1,4 +1,4 @@
-"""The whole catalogue as tables of rows, and as an answer: what can be bought, with the source of every row."""
+"""The whole catalogue as tables of rows with sources, and as an answer."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field

@@ -10,7 +10,7 @@ from topoopt.catalog.networks import DEFAULT_LATENCY_S
 from topoopt.schema.files import OneOf
 
 LINK_MODES = ("duplex", "directed")
-"""``duplex``: an interface is a fiber pair to one neighbor. ``directed``: it sends to one, hears another."""
+"""``duplex``: an interface is a fiber pair to one neighbor. ``directed``: it sends to one, receives from another."""
 
 MOST_INTERFACES = 72
 """The largest number of interfaces of a server: a rack of 72 accelerators has a NIC for each."""
@@ -40,7 +40,7 @@ class ClusterSpec:
     Raises
     ------
     InvalidInput
-        If a value is outside what is allowed.
+        If a value is out of range.
     """
 
     servers: int
@@ -75,7 +75,7 @@ class ClusterSpec:
 
     @property
     def server_bandwidth_bps(self) -> float:
-        """Bandwidth of all interfaces of a server together, each way: d·B."""
+        """Bandwidth of all interfaces of a server per direction: d·B."""
         return self.degree * self.link_bandwidth_bps
 
 

@@ -1,4 +1,4 @@
-"""A comparison of networks: each is evaluated for a row, and what cannot be evaluated is left out with the reason."""
+"""A comparison of networks: each gives a row; networks that cannot be evaluated are skipped with the reason."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
@@ -18,7 +18,7 @@ Skipped = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, eq=False)
 class NetworkRow:
-    """A network in a comparison; each verb adds what it measures there.
+    """A network in a comparison; each verb adds its measurements.
 
     Attributes
     ----------
@@ -55,12 +55,12 @@ class NetworkRow:
         return f"{self.label}, {format_bandwidth(self.server_bandwidth_bps)}"
 
     def network_json(self) -> dict[str, Any]:
-        """Return the network as plain values, without what a verb adds."""
+        """Return the network as plain values, without the fields added by verbs."""
         return {**{one.name: getattr(self, one.name) for one in fields(NetworkRow)}, "label": self.label}
 
 
 class Table(NamedTuple, Generic[Row]):
-    """The rows of a comparison, in the order asked for, and the networks that were left out."""
+    """The rows of a comparison, in the requested order, and the skipped networks."""
 
     rows: tuple[Row, ...]
     skipped: Skipped = ()
@@ -95,7 +95,7 @@ def compare(
     required : bool or function of a network to bool
         Whether its error is one of the whole comparison.
     stage : str
-        Progress is reported under this name; ``{}`` stands for the label.
+        Name under which progress is reported; ``{}`` is replaced by the label.
     """
     cases = tuple(networks)
     rows: list[Row] = []

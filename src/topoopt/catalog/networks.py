@@ -90,7 +90,7 @@ class Network:
     label : str
         A word or two for charts.
     description : str
-        The fabric and what a server has there, in one line.
+        One-line description of the fabric and the ports of a server.
     price : function to topoopt.pricing.FabricPrice
         Rules that count its parts and say whether it can be built.
     wire : function of (servers, ports, bandwidth_bps, latency_s, seed) and settings to Topology, optional
@@ -99,9 +99,9 @@ class Network:
         Links, routes and rings together, in place of ``wire``. None of both where ``timed_as`` names the fabric that
         carries a job as this one does.
     share : float
-        Share of a server's bandwidth d·B that it has by default where nobody sizes it.
+        Share of a server's bandwidth d·B by default.
     settings : frozenset of str
-        Fields of :class:`topoopt.finder.FabricShape` that it can be told.
+        Fields of :class:`topoopt.finder.FabricShape` that apply to it.
     timed_as : str
         Name of the fabric with the same links; empty for a fabric of its own.
     switched, cabled : bool
@@ -180,7 +180,7 @@ class Network:
 
     @property
     def all_bandwidth(self) -> bool:
-        """Whether a server has every port of the cluster, and not what a price buys."""
+        """Whether a server has every port of the cluster, and not as many as a price buys."""
         return all(size.interfaces is every_port for size in self.sizings)
 
 

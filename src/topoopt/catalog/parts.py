@@ -44,7 +44,7 @@ class Nic:
 
     @property
     def host_bandwidth_bps(self) -> float:
-        """Bits per second, one way, that the host's PCIe moves for all of its ports together: 128 of 130 are data."""
+        """Bandwidth of the host's PCIe for all ports, bits/s per direction; 128 of 130 bits are data."""
         generation, lanes = self.host_interface.removeprefix("PCIe ").split(" x")
         return 8e9 * 2 ** (float(generation) - 3) * int(lanes) * 128 / 130
 
@@ -53,7 +53,7 @@ class Nic:
 class Transceiver:
     """An optical module.
 
-    ``loss_budget_db`` is what fiber, connectors and optical switches may lose between two of them; each pair of
+    ``loss_budget_db`` is the largest loss of fiber, connectors and optical switches between two of them; each pair of
     the ``fibers`` takes one port of an optical switch.
     """
 
@@ -218,7 +218,7 @@ def choose_optics(servers: int, change_interval_s: float, overhead: float = 0.1)
 
 
 def break_even_bytes(reconfiguration_s: float, bandwidth_bps: float, hops: float) -> float:
-    """Return the size of a message from which on waiting for a circuit of its own beats forwarding it.
+    """Return the message size above which waiting for a direct circuit beats forwarding, bytes.
 
     A message of S bytes over h links takes h times its share of them; where every server forwards as much as it
     sends, that leaves it 1/h of a link, and it takes h · 8S/B. Over a circuit of its own it takes t + 8S/B. The two
@@ -243,7 +243,7 @@ def break_even_bytes(reconfiguration_s: float, bandwidth_bps: float, hops: float
 
 
 def break_even_interval_s(reconfiguration_s: float, hops: float) -> float:
-    """Return how long traffic must stay the same for rewiring at each change to beat forwarding for good.
+    """Return the interval between traffic changes above which rewiring at each change beats forwarding, seconds.
 
     Rewired at every change, a network carries 1 − t/T of the time, over one link each; forwarding, it carries all
     the time, but h links each, that is 1/h. The two are equal at T = t · h / (h − 1).
@@ -302,7 +302,7 @@ def copper_cables() -> tuple[CopperCable, ...]:
 
 
 def copper_reach(bandwidth_bps: float) -> CopperCable | None:
-    """Return how far copper of at least this speed reaches, None where no cable is so fast.
+    """Return the copper cable with the longest reach at this speed or more, None where there is none.
 
     Examples
     --------

@@ -15,11 +15,10 @@ from topoopt.clusters.trace import Trace, TraceJob
 from topoopt.schema.files import packaged_rows
 
 WORKERS = (2, 12)
-"""Fewest and most servers of a job: the paper has 1 to 12, of which one alone sends nothing."""
+"""Fewest and most servers of a job: the paper has 1 to 12, but a single one sends nothing."""
 ITERATIONS = (200, 1000)
 SNAPSHOT_WORKERS = 3
-"""Workers of each job in the snapshots: VGG16's published profile takes 114 ms at 45 Gb/s, between the rings of 2
-and of 3."""
+"""Workers per job in the snapshots: VGG16's published 114 ms at 45 Gb/s is between the rings of 2 and 3."""
 SNAPSHOT_ITERATIONS = 500.0
 BUSY_SERVERS = 2 / 3
 """Share of the cluster's servers that have jobs when those of the dynamic trace arrive; our choice."""
@@ -29,7 +28,7 @@ CHANGE_S = 60.0
 BATCHES = 4
 """Different batches of a model, evenly over the published range: so jobs are often alike, and planned once."""
 PILOT = 500
-"""Jobs that are drawn to learn what a job takes on average."""
+"""Jobs drawn to estimate the mean work of a job."""
 
 Dedicated = Callable[[TraceJob], float]
 """The iteration time of a job with links of its own, in seconds."""
@@ -78,7 +77,7 @@ class CassiniTraceSettings:
     Raises
     ------
     InvalidInput
-        If a value is outside what is allowed.
+        If a value is out of range.
     """
 
     kind: str
@@ -124,7 +123,7 @@ def cassini_snapshots() -> Mapping[int, tuple[TraceJob, ...]]:
 
 
 def cassini_trace(settings: CassiniTraceSettings, servers: int, dedicated: Dedicated) -> Trace:
-    """Return a trace of the evaluation for a cluster of so many servers.
+    """Return a trace of the paper's evaluation for a cluster of the given size.
 
     Models are drawn evenly, and batches, workers and iterations evenly from the published ranges. ``poisson`` has jobs
     that know nothing of each other, at a rate that gives the load; ``dynamic`` has jobs that run, and then others that
@@ -209,7 +208,7 @@ CASSINI_TRACES: Mapping[str, Draw] = {
 
 
 def _drawn(rng: np.random.Generator, servers: int, job: str, at_s: float) -> TraceJob:
-    """Return a job of at most so many workers; a scheduler may give it fewer or more."""
+    """Return a job with at most this many workers; a scheduler may give it fewer or more."""
     models = evaluated_models()
     model = models[int(rng.integers(len(models)))]
     batches = np.linspace(model.batch_low, model.batch_high, BATCHES).round()

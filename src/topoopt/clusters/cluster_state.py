@@ -97,13 +97,13 @@ class ActiveJob(CountedJob):
         return PlacedJob(self.job.job, self.plan.graph, self.servers, spread=bool(self.job.serving))
 
     def expected_end_s(self, now_s: float) -> float:
-        """Return when it ends if nothing changes."""
+        """Return the end time at the present pace."""
         if self.running:
             return self.end_s
         return max(self.ready_s, now_s) + self.left_s(self.plan.alone.mean_s, len(self.servers))
 
     def left_s(self, iteration_s: float, size: int) -> float:
-        """Return how long the rest takes on so many servers at a given iteration time."""
+        """Return the remaining time on ``size`` servers at the given iteration time."""
         return max(self._work - self.done, 0.0) * iteration_s * self.job.servers / size
 
     def begin(self, now_s: float) -> None:
@@ -118,14 +118,14 @@ class ActiveJob(CountedJob):
         self._resizes.append((now_s, len(shard.servers)))
 
     def advance(self, now_s: float) -> None:
-        """Count what was done until now."""
+        """Count the work done until now."""
         if not self.running or now_s <= self._since_s:
             return
         span_s, self._since_s = now_s - self._since_s, now_s
         self._count(span_s / self.times.mean_s, span_s)
 
     def end(self, now_s: float) -> None:
-        """Count all that was done; a job so short that the clock does not go on took what its iterations take."""
+        """Count all work; a job too short to advance the clock takes the time of its iterations."""
         self.advance(now_s)
         if not self.iterations:
             left_s = self.left_s(self.times.mean_s, len(self.servers))
@@ -156,7 +156,7 @@ class ActiveJob(CountedJob):
         return self._work
 
     def record(self) -> JobRecord:
-        """Return what became of it, with the error of the calibration that its iterations come from."""
+        """Return the record of the job, with the calibration error of its iteration times."""
         return replace(CountedJob.record(self), interval_share=self.plan.interval_share)
 
     def _served(self) -> ServedRecord:
@@ -209,7 +209,7 @@ class ClusterState:
         self.queue.insert(first if waiting.prepared.job.serving else len(served), waiting)
 
     def give_up_wirings(self) -> None:
-        """Take back what is wired ahead for training, so that a model to be served gets its servers first."""
+        """Release servers wired ahead for training, so that a model to be served gets them first."""
         for waiting in self.queue:
             if waiting.shard and not waiting.prepared.job.serving:
                 self.shards.release(waiting.prepared.job.job, self.now_s)
@@ -230,7 +230,7 @@ class ClusterState:
         self.shards.idle.update(job.servers)
 
     def free_s(self) -> list[float]:
-        """Return when each server is free, as it looks now."""
+        """Return the expected time at which each server becomes free."""
         free_s = [self.now_s] * self.servers
         for job in self.active:
             end_s = job.expected_end_s(self.now_s)
@@ -241,7 +241,7 @@ class ClusterState:
 
 @lru_cache(KEPT)
 def dedicated_plan(shape: JobShape, planning: Planning) -> JobPlan:
-    """Plan a job on links of its own: strategy, topology and routing together.
+    """Plan a job on dedicated links: strategy, topology and routing together.
 
     Raises
     ------
@@ -268,7 +268,7 @@ def dedicated_plan(shape: JobShape, planning: Planning) -> JobPlan:
 def sharing_plan(
     shape: JobShape, fabric: str, interfaces: int, bandwidth_bps: float, planning: Planning
 ) -> JobPlan:
-    """Plan a job on a fabric of a given kind, of its own size; the strategy is searched for that fabric.
+    """Plan a job on a fabric of its own size of the given kind; the strategy is searched for that fabric.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ DEDICATED: Mapping[str, tuple[str, Callable[[ClusterSettings], Switching]]] = {
     "topoopt": ("shards of their own behind patch panels", panel_switching),
     "topoopt-ocs": ("shards of their own behind optical circuit switches", ocs_switching),
 }
-"""Fabrics on which every job has links of its own: what they are, and how these are switched."""
+"""Fabrics on which every job has dedicated links, and their switching."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +34,6 @@ class CourseFabric(NetworkRow):
 
     Attributes
     ----------
-    plan : function of JobShape to JobPlan
-        Plans a job for this fabric.
     pace : Pace
         Returns iteration times of jobs that run side by side.
     switching : tuple of Switching
@@ -173,7 +171,7 @@ def course_fabrics(name: str, settings: ClusterSettings) -> tuple[CourseFabric, 
 
 
 def _makers(name: str, settings: ClusterSettings) -> list[tuple[str, Callable[[], CourseFabric]]]:
-    """Return what makes each fabric of a name, with the label of that one."""
+    """Return builders of all fabrics with this name, each with its label."""
     if name in DEDICATED:
         return [(name, partial(_dedicated, name, settings))]
     check_known("fabric", name, networks_of("cluster"))
@@ -247,7 +245,7 @@ def network_price_of(
 
 
 def prices_of(settings: ClusterSettings) -> Pricing:
-    """Return how networks of a cluster are priced: panels twice where the next job is wired ahead."""
+    """Return the pricing of a cluster's networks: panels are counted twice where the next job is wired ahead."""
     ahead, prices = settings.panels.look_ahead, pricing_of(settings.prices, settings.accounting)
     rule = replace(prices.accounting, look_ahead=ahead, look_ahead_fiber=ahead)
     return replace(prices, accounting=rule)

@@ -19,11 +19,11 @@ class JobShape:
     Attributes
     ----------
     batch_per_accelerator : int
-        Samples, or sequences of a transformer; 0 for the usual batch.
+        Samples, or sequences of a transformer; 0 for the default batch.
     training : str
-        Words of a transformer's training, as :func:`topoopt.jobs.text_of_training` writes them.
+        Training options of a transformer, as written by :func:`topoopt.jobs.text_of_training`.
     serving : str
-        Words of a model that is served, empty for training.
+        Options of a served model, empty for training.
     """
 
     model: str
@@ -34,7 +34,7 @@ class JobShape:
 
 
 def shape_of(job: TraceJob, size: int) -> JobShape:
-    """Return the shape of a job of the trace on so many servers."""
+    """Return the shape of a job of the trace on ``size`` servers."""
     return JobShape(job.model, size, job.batch_per_accelerator, job.training, job.serving)
 
 
@@ -75,7 +75,7 @@ def transformer_job(shape: JobShape, cluster: ClusterSpec, scale_up_bps: float, 
     scale_up_bps
         Bandwidth of an accelerator to the others of its server; 0 for that of the catalogue.
     **more
-        Further words of its training.
+        Further training options.
     """
     fields = asdict(cluster)
     if scale_up_bps:

@@ -22,8 +22,8 @@ class PlacedJob:
     servers : tuple of int
         Servers of the cluster, in the order of the job's own.
     spread : bool
-        Whether what it sends goes over all weighted paths of the fabric, and not over one a connection: a served model
-        opens connections request by request and accelerator by accelerator.
+        Whether its traffic uses all weighted paths of the fabric, rather than one per connection: a served model
+        opens connections per request and accelerator.
     """
 
     job: str
@@ -71,15 +71,15 @@ class IterationTimes:
     Attributes
     ----------
     mean_s : float
-        Mean over many iterations: what decides when the job ends.
+        Mean over many iterations, which determines the end of the job.
     samples_s : tuple of float
         Single iterations that were simulated, at least one; percentiles are taken over them.
     sends : ServedSends
         Watched sends: on shared links, and of served models.
     alone_s : float
-        Mean on the same servers of the same fabric with nobody else; 0 where nobody else can disturb it.
+        Mean on the same servers of the same fabric without other jobs; 0 where no other job can interfere.
     sends_alone : ServedSends
-        Likewise; nothing where nobody else can disturb it.
+        Likewise; empty where no other job can interfere.
     """
 
     mean_s: float

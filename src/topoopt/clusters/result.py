@@ -60,7 +60,7 @@ class ServedAnswers:
     ttft_alone_s, tpot_alone_s : AnswerTime
         The same with the servers to itself.
     in_time, in_time_alone : float or None
-        Share of the requests that meet both objectives; None where none are said.
+        Share of the requests that meet both objectives; None without objectives.
     overloaded : bool
         Whether more requests come than its accelerators answer, so that they wait the longer the later they come.
     """

@@ -4,9 +4,8 @@ A discrete-event loop. Between two events every running job makes progress at it
 the set of running jobs changes, the fabric gives new iteration times. At an event jobs end, arrive, get servers, begin,
 and grow into idle servers.
 
-The queue is backfilled (EASY): a job may start before those ahead of it if it delays none of them. A model to be
-served stands before all training in the queue, and takes the servers that are wired ahead for training if it finds no
-others.
+The queue is backfilled (EASY): a job may start before those ahead of it if it delays none of them. Served models
+precede all training in the queue, and take the servers that are wired ahead for training if they find no others.
 
 References
 ----------
@@ -135,7 +134,6 @@ def run_course(
 def _prepared(
     trace: Trace, plans: dict[JobShape, JobPlan], settings: ClusterSettings
 ) -> tuple[Prepared, ...]:
-    """Return the jobs with their plans, and their work in iterations."""
     times_s: dict[JobShape, float] = {}
     jobs = []
     for job in trace.jobs:
@@ -170,7 +168,7 @@ def _planes(fabric: CourseFabric, plans: Iterable[JobPlan], settings: ClusterSet
 
 
 def go_on(state: ClusterState, pace: Pace, backfill: bool) -> bool:
-    """Go on to the next event and do what it brings; False if there is none."""
+    """Process the next event; False if there is none."""
     times_s = [job.end_s if job.running else job.ready_s for job in state.active]
     if state.pending:
         times_s.append(_arrival_s(state))
@@ -205,7 +203,6 @@ def _arrival_s(state: ClusterState) -> float:
 
 
 def _running(state: ClusterState) -> list[tuple[int, tuple[int, ...]]]:
-    """Return who runs where, in order of arrival."""
     return sorted((job.index, job.servers) for job in state.active if job.running)
 
 
@@ -217,7 +214,7 @@ def _begin(state: ClusterState) -> None:
 
 
 def start_waiting(state: ClusterState, backfill: bool) -> None:
-    """Go through the queue once, and give servers to whom they can be given.
+    """Go through the queue once and start the jobs that fit.
 
     Parameters
     ----------
@@ -246,7 +243,7 @@ def start_waiting(state: ClusterState, backfill: bool) -> None:
 
 
 def _wired_ahead(state: ClusterState) -> Promised:
-    """Return the servers that are wired for who waits."""
+    """Return the servers that are wired for waiting jobs."""
     return {
         server: waiting.free_s
         for waiting in state.queue
@@ -301,7 +298,7 @@ def _wire_ahead(state: ClusterState, waiting: WaitingJob, promised: Promised) ->
 
 
 def shrink_for(state: ClusterState, servers: int) -> bool:
-    """Halve elastic jobs, the largest first, until so many servers are idle; do nothing if that is not enough."""
+    """Halve elastic jobs, the largest first, until enough servers are idle; do nothing if that is not possible."""
     elastic = [job for job in state.active if job.running] if state.shards.elastic else []
     spare = sum(len(job.servers) - min(job.plans) for job in elastic)
     if len(state.shards.idle) + spare < servers:

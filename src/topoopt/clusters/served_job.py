@@ -27,7 +27,7 @@ KEPT = 256
 _SEED = 0
 """Random seed of arrivals: a served model gets the same requests on every fabric."""
 Weights = defaultdict[float, float]
-"""Seconds, and in how many cycles a send took so many; one cycle is one, whatever is sent in it."""
+"""Number of cycles by send time; a cycle counts once, whatever is sent in it."""
 
 
 class WatchedSends:
@@ -48,7 +48,7 @@ class WatchedSends:
         self.steady_alone: Weights = defaultdict(float)
 
     def count(self, times: IterationTimes, cycles: float) -> None:
-        """Count so many cycles at a pace; where nobody else can disturb it, it is alone."""
+        """Count cycles at a pace, which is that of the model alone where no other job can interfere."""
         alone = times.sends_alone if times.alone_s else times.sends
         _count(self.requests, times.sends.requests.samples_s, cycles)
         _count(self.requests_alone, alone.requests.samples_s, cycles)
@@ -80,14 +80,14 @@ def served_record(
     load
         The longest that its sends took of a cycle's time.
     service
-        None where nobody knows how long answers take.
+        None where latencies are unknown.
     """
     answers = None if service is None else _answers(sends, service, words)
     return ServedRecord(sends_time(sends.beside), sends_time(sends.alone), load, answers)
 
 
 def _answers(sends: WatchedSends, service: Service, words: ServingPart) -> ServedAnswers:
-    """Return how long answers took; exchanges of a step take as much longer as they were seen to, on the mean."""
+    """Return the latencies; exchanges of a step are stretched by the observed mean factor."""
     steady_s, steady_alone_s = sends_time(sends.steady).mean, sends_time(sends.steady_alone).mean
     slowness = max(steady_s / steady_alone_s, 1.0) if steady_alone_s else 1.0
     alone = answer_times(service, sends.requests_alone, 1.0)
@@ -131,12 +131,12 @@ def _both(one: Weights, other: Weights) -> Weights:
 
 
 def cycle_s(shape: JobShape, planning: Planning) -> float:
-    """Return how long a cycle of a served model is."""
+    """Return the cycle time of a served model."""
     return float(_served(shape, _own_cluster(shape, planning)).graph.duration_s[0])
 
 
 def dedicated_serving(shape: JobShape, planning: Planning) -> JobPlan:
-    """Wire a served model's own servers for what it sends: keys and values as any transfers."""
+    """Wire a served model's own servers for its traffic; keys and values are treated like other transfers."""
     served = _served(shape, _own_cluster(shape, planning))
     traffic = served.traffic.as_traffic()
     if (
@@ -155,7 +155,7 @@ def dedicated_serving(shape: JobShape, planning: Planning) -> JobPlan:
 
 
 def sharing_serving(shape: JobShape, fabric: str, server_bandwidth_bps: float, planning: Planning) -> JobPlan:
-    """Return a served model on a fabric of its own size."""
+    """Return the plan of a served model on a fabric of its own size."""
     cluster = _own_cluster(shape, planning)
     served = _served(shape, cluster)
     request = FabricRequest(
@@ -172,7 +172,6 @@ def sharing_serving(shape: JobShape, fabric: str, server_bandwidth_bps: float, p
 
 
 def _service(served: ServedModel, fabric: Fabric, cluster: ClusterSpec) -> Service:
-    """Return what says how long answers take."""
     words = served.words
     return service_on(
         fabric,

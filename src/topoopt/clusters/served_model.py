@@ -90,7 +90,7 @@ QUIET = 0.05
 REQUEST = 0
 """Operator of the tasks that are keys and values of a request; all others have none."""
 STEADY_PARTS = 8
-"""Times in a cycle that what experts and stages exchange is sent: it flows all the time."""
+"""Exchanges of experts and stages per cycle: they are continuous."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,7 +143,7 @@ class ServedModel:
 
 
 def served_model(model: str, serving: str, cluster: ClusterSpec, seed: int) -> ServedModel:
-    """Return what a served model sends on a cluster of its own.
+    """Return a served model on a cluster of its own.
 
     Raises
     ------
@@ -170,7 +170,7 @@ def served_model(model: str, serving: str, cluster: ClusterSpec, seed: int) -> S
 
 
 def _deployment(words: ServingPart, cluster: ClusterSpec) -> Deployment:
-    """Return as many replicas as the servers hold.
+    """Return the deployment with as many replicas as the servers hold.
 
     Raises
     ------
@@ -231,8 +231,6 @@ def cycle_graph(
     ----------
     steady
         Traffic per second inside replicas, without keys and values.
-    servers
-        Servers of the job.
     """
     cycle_s = load.cycle_s
     rows = [TaskRows(COMPUTE, 1, server=0, duration_s=cycle_s)]
@@ -257,7 +255,7 @@ def cycle_graph(
 
 
 def _steady_sends(steady: ServingTraffic, span_s: float, begin_s: float) -> list[TaskRows]:
-    """Return what experts and stages exchange in a while, and AllReduces, which go over rings."""
+    """Return the exchanges of experts and stages during a cycle, and AllReduces over rings."""
     rows = []
     flows = sum(
         (matrix for kind, matrix in steady.kinds.items() if kind != "kv"), np.zeros((steady.servers,) * 2)
@@ -278,7 +276,6 @@ def _steady_sends(steady: ServingTraffic, span_s: float, begin_s: float) -> list
 
 
 def _whole(size: Floats) -> Ints:
-    """Return bytes in whole numbers, at least one."""
     return np.maximum(np.rint(size), 1).astype(np.int64)
 
 
@@ -316,12 +313,12 @@ def pair_rates(sent: ServingTraffic) -> Floats:
 
 
 def serving_of_text(text: str, place: str) -> ServingPart:
-    """Return the words of a cell, such as ``rate=8 isl=2000 osl=300 prefill_servers=2``.
+    """Return the options in a cell, such as ``rate=8 isl=2000 osl=300 prefill_servers=2``.
 
     Raises
     ------
     InvalidInput
-        For an unknown word, one that stands twice or is missing, or a value that it cannot have.
+        For an unknown, repeated or missing option, or an invalid value.
 
     Examples
     --------

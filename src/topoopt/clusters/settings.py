@@ -103,7 +103,6 @@ WEIGHTINGS = ("jobs", "iterations")
 
 
 def _fiber_move_s() -> float:
-    """Return the catalogue's time to move one fiber of a patch panel."""
     known_s = find_optical_switch("patch-panel").fiber_move_s
     assert known_s is not None, "the catalogue has it"
     return known_s
@@ -176,7 +175,7 @@ class ClusterSettings:
         Fidelity of jobs on links of their own, a name in :data:`topoopt.simulation.SIMULATORS`; where jobs share links,
         flows do.
     prices, accounting : str
-        Price table for the fabrics that are dimensioned by it, and what is counted.
+        Price table for the fabrics that are dimensioned by it, and accounting.
     sharing : SharingOptions
         Simulation of jobs that share links; its seed is the search's.
     scale_up_bps : float
@@ -236,18 +235,18 @@ class ClusterSettings:
 
     @property
     def seed(self) -> int:
-        """Seed of all chance."""
+        """Random seed."""
         return self.search.seed
 
     def described(self) -> Mapping[str, Any]:
-        """Return what a result says about how it was made."""
+        """Return the settings, as recorded in a result."""
         settings = asdict(self)
         settings["search"].pop("processes")  # the answer does not depend on it
         return settings
 
 
 def choose_servers(free: Sequence[int], size: int, how: str, rng: np.random.Generator) -> tuple[int, ...]:
-    """Return so many of the free servers, in the order of the job's own.
+    """Return ``size`` of the free servers, in the order of the job's own.
 
     Parameters
     ----------

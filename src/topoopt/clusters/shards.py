@@ -1,6 +1,6 @@
-"""The servers of a cluster over time: which are idle, which are wired for whom, and when the wiring is done.
+"""The servers of a cluster over time: which are idle, which are wired for a job, and when the wiring is done.
 
-The optical planes of a dedicated fabric: what is patched, whose it is, and that no two jobs own one port.
+The optical planes of a dedicated fabric: the patches, their owners, and a check that no two jobs own one port.
 
 A plane is one set of panels or switches. With look-ahead there are two, and a 1×2 switch in front of each
 interface says which of them a server is on. A job runs on one plane; the other one can be wired for the next.
@@ -33,8 +33,7 @@ class Switching:
     planes : int
         Sets of panels or switches: 2 with look-ahead, where each port of a server is behind a 1×2 switch.
     move_s : float
-        Time in which one pair of hands moves one fiber; wirings are made one after another. 0: all at once, whoever
-        else is rewired.
+        Time in which one pair of hands moves one fiber; wirings are made one after another. 0: all at once.
     hands : int
         Hands (people or robots) per plane, at each set of panels.
     change_s : float
@@ -51,7 +50,7 @@ class Switching:
     elastic: bool
 
     def work_s(self, moves: int) -> float:
-        """Return how long the hands are busy with so many fibers.
+        """Return the time of the hands for this many fibers.
 
         Examples
         --------
@@ -91,7 +90,7 @@ class Planes:
     Attributes
     ----------
     together : int
-        Servers that share panels, the first so many, the next ...: the servers of a job are of one such part.
+        Servers that share panels, in consecutive groups; the servers of a job are in one group.
     """
 
     def __init__(
@@ -107,11 +106,11 @@ class Planes:
         self.log: list[HeldWiring] = []
 
     def unowned(self, server: int) -> tuple[int, ...]:
-        """Return the planes on which the ports of a server are nobody's."""
+        """Return the planes on which a server's ports belong to no job."""
         return tuple(plane for plane, owner in enumerate(self._owner) if server not in owner)
 
     def fibers(self, topology: Topology) -> int:
-        """Return how many fibers a topology takes: a cable has two links."""
+        """Return the fibers of a topology; a cable has two links."""
         links = int(topology.ports.sum())
         return links // 2 if self._nothing.links == "duplex" else links
 
@@ -161,7 +160,6 @@ class Planes:
         self.log.append(replace(held, to_s=now_s))
 
     def _touching(self, servers: Sequence[int], plane: int) -> tuple[Patch, ...]:
-        """Return what is patched to some servers, sorted."""
         return tuple(sorted(set().union(*(self._patches[plane][server] for server in servers))))
 
     def _rewired(self, servers: tuple[int, ...], plane: int, topology: Topology) -> Rewiring:
@@ -247,7 +245,7 @@ class Shards:
     ) -> tuple[tuple[int, ...], int, float] | None:
         """Return the servers that are free first, their plane and when; None if there are too few.
 
-        With look-ahead these can be wired now: nobody owns their ports on that plane.
+        With look-ahead these can be wired now: no job owns their ports on that plane.
 
         Parameters
         ----------
@@ -281,7 +279,7 @@ class Shards:
         return Shard(order, wired_s, moves)
 
     def longest_wait_s(self, topology: Topology, now_s: float) -> float:
-        """Return how long a job waits at most if all its links were to be made from now on."""
+        """Return the longest wait of a job if all its links were made from now on."""
         fibers = 0 if self._planes is None else self._planes.fibers(topology)
         return (
             max(max(self._hands_free_s.values(), default=0.0) - now_s, 0.0)
@@ -300,11 +298,10 @@ class Shards:
             self._planes.release(job, now_s)
 
     def _part(self, server: int) -> int:
-        """Return which servers share panels with a server."""
+        """Return the group of servers that share panels with this one."""
         return 0 if self._planes is None else server // self._planes.together
 
     def _parts(self, servers: Sequence[int]) -> list[Sequence[int]]:
-        """Return servers in order as parts that share panels."""
         if self._planes is None:
             return [servers]
         return [tuple(part) for _, part in groupby(servers, key=self._part)]
@@ -334,7 +331,7 @@ def ocs_switching(settings: ClusterSettings) -> Switching:
 
 
 def servers_of_panels(technology: str, servers: int, largest: int, interfaces_per_panel: int = 1) -> int:
-    """Return how many servers share a set of panels or switches: all, or in a larger cluster an equal part.
+    """Return the number of servers per set of panels or switches: all, or an equal part of a larger cluster.
 
     Sets of panels are joined by nothing, so that the servers of a job are those of one.
 

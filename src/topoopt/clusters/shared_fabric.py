@@ -1,9 +1,9 @@
 """Jobs that share the links of one fabric: how long their iterations take beside each other.
 
-Each job runs its iterations back to back, and what it sends competes for links under max-min fairness, as in
-:func:`topoopt.simulation.simulate_together` at flow level. Three things make it fast enough to be asked at every
-change of a day's trace: servers in lockstep are one, jobs that meet on no link which can be short are looked at
-apart, and what was found for a set of jobs is kept.
+Each job runs its iterations back to back, and its traffic competes for links under max-min fairness, as in
+:func:`topoopt.simulation.simulate_together` at flow level. Three things make it fast enough to run at every change
+of a day's trace: servers in lockstep are merged, jobs that share no link that can be saturated are simulated
+separately, and results for a set of jobs are cached.
 """
 
 import zlib
@@ -35,7 +35,7 @@ _Key = tuple[str, TaskGraph, tuple[int, ...], bool]
 
 @dataclass(frozen=True, slots=True)
 class _Connected:
-    """A job with its connections, and its iteration time where nobody disturbs it."""
+    """A job with its connections, and its iteration time alone."""
 
     job: SharedJob
     alone: IterationTimes
@@ -126,7 +126,7 @@ def shared_fabric(name: str, request: FabricRequest) -> Fabric:
     Raises
     ------
     InvalidInput
-        If there is no such fabric, or a number is outside what it allows.
+        If there is no such fabric, or a number is out of range.
     """
     return build_fabric(name, replace(request, shape=replace(request.shape, switches=True)))
 
@@ -171,7 +171,7 @@ def connect(
 
 
 def _rings(fabric: Fabric, group: tuple[int, ...], most: int, seed: int) -> tuple[Ring, ...]:
-    """Return what ``lay_rings`` does; sooner where servers have one link and all shortest paths are as good."""
+    """Return the result of ``lay_rings``, faster where servers have one link and all shortest paths are equal."""
     topology, members = fabric.topology, np.asarray(group, np.int64)
     several_links = topology.nodes == topology.servers or np.diff(topology.first_link)[members].max() > 1
     if several_links or fabric.routes.method != "ecmp":

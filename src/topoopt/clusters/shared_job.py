@@ -1,11 +1,11 @@
-"""A job on a shared fabric, as the kernel runs it: few steps, and what each of them puts on which links.
+"""A job on a shared fabric, as the kernel runs it: few steps, and the load of each on the links.
 
 Fewer tasks for the same iteration: servers that do the same at the same time are one.
 
-In a data-parallel job sixteen servers run the same layers side by side, and what they send each other begins
-together. Such tasks form a *step*. Steps are the coarsest partition of the tasks in which all tasks of a step do the
-same, wait for the same steps, are waited for by the same steps, and stand alike in the queues of their devices (color
-refinement). As long as transfers of a step end together, which is when the slowest does, nothing is lost.
+In a data-parallel job sixteen servers run the same layers side by side, and their transfers begin together. Such
+tasks form a *step*. Steps are the coarsest partition of the tasks in which all tasks of a step do the same, wait
+for the same steps, are waited for by the same steps, and have equal positions in the queues of their devices
+(color refinement). As long as transfers of a step end together, with the slowest, the result is exact.
 """
 
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ class Lockstep:
     step : int64 array, shape (tasks,)
         Step of each task of the graph.
     first_task : int64 array, shape (steps,)
-        The task that stands for each step.
+        The task that represents each step.
     device : int64 array, shape (steps,)
         Devices of equal load are one, numbered from 0; -1 for communication.
     duration_s : float64 array, shape (steps,)
@@ -92,7 +92,7 @@ class Step:
     device : int
         Device at which a computation queues, -1 for everything else.
     lead_s : float
-        Length of a computation or wait; of what sends, the time until its first byte.
+        Length of a computation or wait; for a send, the time until its first byte.
     tail_s : float
         Time between the last byte and the end.
     size_bytes : float
@@ -100,7 +100,7 @@ class Step:
     usage : int
         Index into the usages of the job, -1 where nothing is sent.
     steady : bool
-        False for what a request of a served model sends once it has come.
+        False for the sends of a served model's requests.
     """
 
     device: int
@@ -121,7 +121,7 @@ class SharedJob:
     waits_for : tuple of tuples of int
         Steps that each step waits for.
     usages : tuple of Usage
-        Sets of links; what has the same one goes over the same connections.
+        Sets of links; sends with the same set use the same connections.
     """
 
     steps: tuple[Step, ...]
@@ -168,15 +168,13 @@ def shared_job(
     ----------
     graph : TaskGraph
         An iteration, on servers of the fabric.
-    same : Lockstep
-        Steps of the job.
     fabric : Fabric
         Fabric with the connections of the job, see :func:`topoopt.clusters.shared_fabric.connect`.
     options : SharingOptions
         With connections of groups, small steps go with a large one that waits for the same, on the same connections,
         and leads to the same: with fewer steps that carry the same bytes.
     served : bool
-        Whether tasks of an operator are what requests send, which are watched apart, and never go with others.
+        Whether tasks of an operator are sends of requests, which are recorded separately, and never merged.
     """
     by_group = options.connections == "group"
     usages: dict[tuple[bytes, bytes], int] = {}
@@ -332,7 +330,6 @@ def _refined(graph: TaskGraph, finish_s: Floats) -> tuple[Ints, Words]:
 
 
 def _numbered(*columns: Ints | Words) -> Ints:
-    """Return equal numbers for equal rows."""
     number = np.zeros(len(columns[0]), np.int64)
     for column in columns:
         value = np.unique(column, return_inverse=True)[1]

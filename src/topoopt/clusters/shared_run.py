@@ -7,7 +7,7 @@ knows no scale: a job that computes k times as long and sends k times as much ta
 others that are scaled with it. Beside a longer job it takes the same part of every link over time, in k times longer
 bursts; as long as it still repeats many times within the longer one's iteration, that is the same load.
 
-Where jobs really meet: links that could hold somebody up, and who meets whom over them.
+Where jobs really meet: links that may be saturated, and the jobs that meet on them.
 
 Most links of a fabric never decide a fair share: a server's own link is fuller than those above it that carry a part
 of the same bytes. They are left out, which changes no rate.
@@ -73,7 +73,7 @@ MOST_EVENTS = 50_000_000
 
 
 def run_alone(job: SharedJob, options: SharingOptions) -> IterationTimes:
-    """Return the iteration time of a job that nobody disturbs: all its iterations are the same."""
+    """Return the iteration time of a job alone: all its iterations are the same."""
     return _run([job], options, 1, np.zeros(1), np.ones(1))[0]
 
 
@@ -108,7 +108,7 @@ def run_together(
 
 
 def _phase(name: str, options: SharingOptions) -> float:
-    """Return when a job begins, as a part of its iteration."""
+    """Return the start of a job as a fraction of its iteration."""
     if not options.staggered:
         return 0.0
     return float(np.random.default_rng([options.seed, zlib.crc32(name.encode()), 1]).random())
@@ -138,7 +138,7 @@ def _run(
 
 
 def _sends(jobs_run: BackToBack, scale: Floats) -> list[ServedSends]:
-    """Return how long the tasks of each job sent, in whole iterations: the first ones of another are no fair sample."""
+    """Return the send times of each job over whole iterations; the start of another one is no fair sample."""
     mean_s = jobs_run.whole_total / np.maximum(jobs_run.whole_sends, 1) / scale[:, None]
     sample_s = jobs_run.send_sample / scale[:, None, None]
     rows = zip(jobs_run.whole_sends.tolist(), mean_s.tolist(), sample_s, strict=True)
@@ -195,7 +195,7 @@ def _state(
 
 
 def _dependencies(jobs: Sequence[SharedJob], first: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return who waits for whom, as in a task graph: ``successor_first``, ``successor`` and ``predecessors``."""
+    """Return the dependencies as in a task graph: ``successor_first``, ``successor`` and ``predecessors``."""
     waits = [
         (begin + before, begin + after)
         for begin, job in zip(first.tolist(), jobs, strict=False)
@@ -219,7 +219,7 @@ def _back_to_back(
     roots: tuple[Ints, Ints, Ints],
     classes: int,
 ) -> BackToBack:
-    """Return jobs of which none has begun."""
+    """Return the state before any job has begun."""
     jobs = len(first) - 1
     root_first, root, next_timed = roots
     tail_s, steady = ends
@@ -256,7 +256,7 @@ def _back_to_back(
 
 
 def time_scales(times_s: Sequence[float]) -> Floats:
-    """Return by how much each job is run longer, whole numbers from 1.
+    """Return the factor by which each job is run longer, an integer >= 1.
 
     From the longest job down, all that are shorter than some job are scaled alike.
 
@@ -312,7 +312,7 @@ def shared_links(jobs: Sequence[SharedJob]) -> SharedLinks:
 def can_be_short(jobs: Sequence[SharedJob], links: int) -> NDArray[np.bool_]:
     """Return whether jobs together can fill a link, each kept back by its own; shape (links,).
 
-    The *gauge* of a job, which bounds what it puts on others, counts in any case.
+    The *gauge* of a job, which bounds its load on others, counts in any case.
     """
     filled = np.zeros(links)
     for job in jobs:

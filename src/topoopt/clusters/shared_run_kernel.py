@@ -55,14 +55,14 @@ class BackToBack(NamedTuple):
     predecessors   int64   (tasks,)     how many tasks a task waits for, in every iteration
     root_first     int64   (jobs+1,)    CSR pointer into ``root``
     root           int64   (roots,)     tasks to begin with: computations, and the first of the timed ones
-    next_timed     int64   (tasks,)     of communication that waits for no task: what follows by lead, else -1
+    next_timed     int64   (tasks,)     next communication without predecessors, by lead, else -1
     sent           int64   (tasks,)     whether the last byte of a task has left
     to_end         int64   (jobs,)      tasks of the iteration that are not done
     began, late    float64 (jobs,)      s; begin of the iteration, and the latest end of a task in it so far
     counted, total i8, f8  (jobs,)      iterations that count, and the s that they took together
     sample         float64 (jobs, n)    s; the first of them
     left_at        float64 (tasks,)     s; when the first byte of a task left
-    steady         int64   (tasks,)     0 for what requests of served models send, 1 for all else
+    steady         int64   (tasks,)     0 for sends of served models' requests, 1 for others
     sends          int64   (jobs, 2)    tasks that sent all their bytes in iterations that count, by ``steady``
     send_total     float64 (jobs, 2)    s from first to last byte, of all of these
     send_sample    float64 (jobs, 2, n) s; the first of them
@@ -111,7 +111,7 @@ class BackToBack(NamedTuple):
 class Rules(NamedTuple):
     """Rules for the end of a run, and weights of classes.
 
-    ``iterations`` are what each job does while all of them run, after ``settled``, the s when the last one began.
+    ``iterations`` is the number per job while all of them run, after ``settled``, the s when the last one began.
     """
 
     iterations: int
@@ -140,7 +140,6 @@ def run_back_to_back(t: TaskRun, x: Sharing, net: Links, b: BackToBack, rules: R
 
 @inlined
 def _handle(t: TaskRun, x: Sharing, b: BackToBack, rules: Rules, code: int, now: float) -> None:
-    """Handle an event."""
     tasks = len(t.device)
     b.tally[SERVED_EVENTS] += 1
     if code >= tasks:
@@ -261,14 +260,12 @@ def _note_send(b: BackToBack, rules: Rules, task: int, now: float) -> None:
 
 @compiled
 def _serve(x: Sharing, b: BackToBack, c: int, now: float) -> None:
-    """Serve a class up to now."""
     x.served[c] += b.rate[c] / b.sending[c] * (now - b.touched_at[c])
     b.touched_at[c] = now
 
 
 @compiled
 def _note_change(b: BackToBack, c: int) -> None:
-    """Note that the weight of a class changed."""
     if b.is_changed[c] == 0:
         b.is_changed[c] = 1
         b.changed[b.tally[CHANGED]] = c
@@ -298,7 +295,7 @@ def _share_anew(x: Sharing, net: Links, b: BackToBack, rules: Rules, now: float)
 
 @inlined
 def _list_change(x: Sharing, net: Links, b: BackToBack, rules: Rules, c: int) -> None:
-    """Tell the links of a class what it weighs now."""
+    """Update the links of a class with its present weight."""
     b.is_changed[c] = 0
     x.weight[c] = b.sending[c] if rules.per_collective else min(b.sending[c], 1)
     change = x.weight[c] - x.listed[c]
@@ -314,7 +311,7 @@ def _list_change(x: Sharing, net: Links, b: BackToBack, rules: Rules, c: int) ->
 
 @njit(cache=True, error_model="numpy")
 def covered_links(first: Ints, of_class: Ints, part: Floats, classes: int) -> NDArray[np.bool_]:
-    """Return which links can never be short before another one is, shape (links,).
+    """Return the links that can never be saturated before another one is, shape (links,).
 
     Link m has the classes ``of_class[first[m] : first[m+1]]``, ascending, and takes ``part`` of each. Another link that
     takes as much of all these classes is full no later; of equal links the first stays.

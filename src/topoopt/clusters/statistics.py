@@ -24,7 +24,7 @@ class CountedJob:
     weights : mapping from seconds to iterations
         Number of iterations by duration.
     run_s, alone_s : float
-        All iterations, and what they would have taken on the same servers with nobody else.
+        Time of all iterations, and their time on the same servers without other jobs.
     done : float
         Iterations done, counted on as many servers as the trace asks for.
     moves : int
@@ -46,7 +46,7 @@ class CountedJob:
         return self.run_s / self.iterations
 
     def record(self) -> JobRecord:
-        """Return what became of it, once it has ended."""
+        """Return the record of a job that has ended."""
         arrival_s = self.job.arrival_s
         return JobRecord(
             self.job.job,
@@ -68,7 +68,6 @@ class CountedJob:
 
     @property
     def _counted(self) -> float:
-        """Iterations of the record."""
         return self.iterations
 
     def _served(self) -> ServedRecord:

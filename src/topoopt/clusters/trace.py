@@ -22,15 +22,11 @@ class TraceJob:
 
     Attributes
     ----------
-    job : str
-        Id of the job.
     model : str
         A model of the zoo or one of its variants, of which a plain name means the variant for its number of servers;
         or a transformer.
     servers : int
         Servers that it asks for, at least 2.
-    arrival_s : float
-        Arrival time.
     iterations : float
         Training steps to do on ``servers`` servers; 0 where ``duration_s`` says it.
     duration_s : float
@@ -50,7 +46,7 @@ class TraceJob:
     Raises
     ------
     InvalidInput
-        If a value is outside what is allowed.
+        If a value is out of range.
     """
 
     job: str
@@ -91,7 +87,7 @@ class TraceJob:
             self._check_served(here)
 
     def _check_served(self, here: str) -> None:
-        """Refuse what a served model does not have."""
+        """Refuse fields that a served model does not have."""
         if not self.duration_s:
             raise InvalidInput(
                 f"{here}: duration_s: say how long the model is served, in seconds; serving has no iterations"
@@ -184,9 +180,9 @@ def check_model(job: TraceJob) -> None:
     Raises
     ------
     InvalidInput
-        For an unknown model, words of a training that a model of operators does not have or that are misspelled, a
-        batch that is said twice, and a transformer that changes its size while its batch is not said for each
-        accelerator; for a served model that is no transformer, or whose words are wrong.
+        For an unknown model, training options that a model of operators does not have or that are misspelled, a
+        batch size given twice, and a transformer that changes its size without a batch size per
+        accelerator; for a served model that is no transformer, or whose options are wrong.
     """
     if job.serving:
         if not is_transformer(JobRequest(model=job.model)):
@@ -287,7 +283,7 @@ class TraceRow(Strict):
 
 
 COLUMNS = tuple(TraceRow.model_fields)
-"""The first is the job's name; the others are called as the fields of TraceJob, and stand in their order."""
+"""The first is the job's name; the others are the fields of TraceJob, in their order."""
 OPTIONAL = tuple(name for name, field in TraceRow.model_fields.items() if not field.is_required())
 
 

@@ -1,4 +1,4 @@
-"""Traces drawn by chance: a mix of models, arrivals that know nothing of each other, durations with a long tail."""
+"""Random traces: a mix of models, independent arrivals, durations with a long tail."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -43,7 +43,7 @@ DURATIONS: Mapping[str, Callable[[np.random.Generator, float, int], Floats]] = {
     "exponential": np.random.Generator.exponential,
     "fixed": _fixed,
 }
-"""Distributions of durations, by name; each has the mean that is asked for."""
+"""Distributions of durations, by name; each has the requested mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class GeneratorSettings:
     jobs : int
         Number of jobs; 0 for all that arrive within the horizon.
     load : float
-        Servers asked for over servers of the cluster, on average over time: arrivals a second times servers of a
+        Servers requested over servers of the cluster, on average over time: arrivals a second times servers of a
         job times mean duration, over the servers of the cluster. 0 lets all jobs come at once.
     horizon_s : float
         Until when jobs come, where their number is not given.
@@ -71,7 +71,7 @@ class GeneratorSettings:
     Raises
     ------
     InvalidInput
-        If a value is outside what is allowed, or neither jobs nor load are given.
+        If a value is out of range, or neither jobs nor load are given.
     """
 
     jobs: int = 0
@@ -103,7 +103,7 @@ class GeneratorSettings:
 
 
 def generate_trace(settings: GeneratorSettings, servers: int) -> Trace:
-    """Draw a trace for a cluster of so many servers.
+    """Draw a trace for a cluster of the given size.
 
     Jobs come as a Poisson process whose rate gives the load, or all at once.
 
@@ -148,7 +148,7 @@ def generate_trace(settings: GeneratorSettings, servers: int) -> Trace:
 
 
 def models_in_shares(mix: Mapping[str, float], count: int) -> list[str]:
-    """Return so many models in the shares of the mix, each to within one (largest remainders).
+    """Return ``count`` models in the shares of the mix, each to within one (largest remainders).
 
     Examples
     --------
@@ -188,7 +188,7 @@ def parse_mix(text: str, place: str = "mix") -> Mapping[str, float]:
 
 
 def poisson_arrivals_s(rate_per_s: float, jobs: int, horizon_s: float, rng: np.random.Generator) -> Floats:
-    """Return when jobs come that know nothing of each other, ascending: so many, or those within a horizon for 0.
+    """Return ascending Poisson arrival times: ``jobs`` of them, or for 0 all within the horizon.
 
     Raises
     ------
@@ -234,8 +234,6 @@ class JobKind:
         Powers of two from one to the other are drawn, each as often.
     mean_duration_s : float
         Mean duration with an ideal switch to itself; the distribution has a long tail.
-    source : str
-        Source of these figures.
     """
 
     kind: str
@@ -248,7 +246,7 @@ class JobKind:
     source: str
 
     def sizes(self, most: int) -> tuple[int, ...]:
-        """Return the numbers of servers that are drawn, of at most so many.
+        """Return the possible job sizes up to a maximum.
 
         Examples
         --------
@@ -266,7 +264,7 @@ class MixedTraceSettings:
     Attributes
     ----------
     load : float
-        Servers asked for over servers of the cluster, on average over time.
+        Servers requested over servers of the cluster, on average over time.
     horizon_s : float
         Until when jobs come, where their number is not given.
     jobs : int
@@ -275,7 +273,7 @@ class MixedTraceSettings:
     Raises
     ------
     InvalidInput
-        If a value is outside what is allowed.
+        If a value is out of range.
     """
 
     load: float = 0.8
@@ -300,7 +298,7 @@ def mixed_kinds() -> tuple[JobKind, ...]:
 
 
 def mixed_trace(settings: MixedTraceSettings, servers: int) -> Trace:
-    """Draw a trace of mixed jobs for a cluster of so many servers.
+    """Draw a trace of mixed jobs for a cluster of the given size.
 
     Jobs come as a Poisson process whose rate gives the load. Each kind gets its share of them to within one job. Kinds
     that need more than a quarter of the cluster do not come.

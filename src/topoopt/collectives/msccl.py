@@ -1,13 +1,15 @@
-"""A schedule as MSCCL's XML: what every accelerator's thread blocks send, receive and add up, and what they wait for.
+"""A schedule as MSCCL's XML: the sends, receives, reductions and dependencies of every accelerator's thread blocks.
 
-Here an accelerator sends to each neighbor from a thread block of its own, and receives from each in another. A thread
-block does its steps in order; across thread blocks a step waits for the last one that wrote what it reads or adds to.
+An accelerator sends to each neighbor from a separate thread block, and receives from each in another. A thread
+block does its steps in order; across thread blocks, a step waits for the last writer of the chunk that it reads or
+adds to.
 
 Rings side by side as MSCCL's XML: an AllReduce whose message is cut into an equal part for each ring.
 
-Every ring has a channel of its own, and on it an accelerator has one thread block, which sends to the next and hears
-the one before. A step receives a chunk, adds to it and sends it on at once. Of more than 128 accelerators the steps do
-not fit into a thread block: what is left goes on in another one, on a channel further on, and waits for the first.
+Every ring has its own channel, and on it an accelerator has one thread block, which sends to the next and receives
+from the previous one. A step receives a chunk, adds to it and forwards it at once. With more than 128 accelerators
+the steps do not fit into a thread block: the rest continues in another one, on a later channel, and waits for the
+first.
 
 References
 ----------
@@ -33,7 +35,7 @@ MOST_COUNT = 71
 """Chunks that one step moves."""
 MOST_CHANNELS = 32
 MOST_PEERS = 32
-"""Whom an accelerator sends to, or hears, on one channel."""
+"""Peers that an accelerator sends to, or receives from, on one channel."""
 MOST_MESSAGES = 200_000
 """A file of more is tens of megabytes for every accelerator to read."""
 COLLECTIVES = {
@@ -69,7 +71,7 @@ class _Block:
 
 
 class _Accelerator:
-    """The thread blocks of one rank, and who wrote each chunk last."""
+    """The thread blocks of one rank, and the last writer of each chunk."""
 
     def __init__(self) -> None:
         self.blocks: list[_Block] = []
@@ -95,7 +97,7 @@ class _Accelerator:
         return sorted(last.items())
 
     def add(self, block: int, step: _Step, waits: list[_Place]) -> _Place:
-        """Append a step, before it as many empty ones as it has more than one to wait for."""
+        """Append a step, preceded by empty steps if it has more than one dependency."""
         steps, seen = self.blocks[block].steps, self.blocks[block].seen
         for writer, at in waits:
             self.blocks[writer].steps[at].waited_for = True
@@ -249,8 +251,7 @@ def rings_xml(orders: Sequence[Sequence[int]], name: str) -> str:
     InvalidInput
         If an order does not name every rank once.
     Infeasible
-        If the rings take more than ``MOST_CHANNELS`` channels or
-        ``MOST_MESSAGES`` messages.
+        If the rings take more than ``MOST_CHANNELS`` channels or ``MOST_MESSAGES`` messages.
     """
     ranks, rings = len(orders[0]), len(orders)
     for order in orders:

@@ -80,7 +80,7 @@ class Algorithm:
     aliases : tuple of str
         Other names that users may write.
     compared : bool
-        Whether ``topoopt collective`` compares it with others where nobody asks for it.
+        Whether ``topoopt collective`` compares it with others by default.
     order : int
         Place in lists; algorithms of equal order are sorted by name.
     """
@@ -155,7 +155,7 @@ class Moves:
 
 @dataclass(frozen=True, eq=False)
 class Transfers:
-    """Rows in order of their steps; all of a step read what was there before it.
+    """Rows in order of their steps; all transfers of a step read the state before it.
 
     Attributes
     ----------
@@ -201,7 +201,7 @@ class Transfers:
         )
 
     def backwards(self) -> "Transfers":
-        """Return the reduce-scatter that an all-gather is backwards: what was handed on is now added up."""
+        """Return the reduce-scatter that reverses an all-gather: forwarded chunks are summed."""
         assert self.collective == "all-gather"
         turned = replace(
             self,
@@ -319,9 +319,9 @@ def merged(moves: Moves) -> Moves:
 
 
 def pipelined(moves: Moves, parts: int) -> Moves:
-    """Return the transfers with the message in so many equal parts, each a step behind the one before it.
+    """Return the transfers with the message in equal parts, each one step behind the previous one.
 
-    In every step a link carries what different parts have to send in different steps of the schedule.
+    In every step, each link carries different parts in different steps of the schedule.
     """
     if parts == 1:
         return moves

@@ -1,10 +1,10 @@
 """Simulators of schedules on real buffers: step by step, and of MSCCL's XML by its thread blocks.
 
-A send and its receive happen together, as if nothing were buffered between two accelerators; so what runs here does
-not depend on the room that a real one has. Only MSCCL's fused steps, which receive a chunk and send it on, need some:
-their connections have room for two. With less room the steps of a ring would wait for each other: everyone has sent,
-and nobody has room to go on. NCCL's Simple protocol has room for two: of its ``NCCL_STEPS`` slots a chunk takes half
-(``MSCCL_CHUNKSTEPS``).
+A send and its receive happen together, without buffers between two accelerators, so that a schedule that runs here
+does not depend on the real buffer size. Only MSCCL's fused steps, which receive a chunk and forward it, need
+buffers: their connections have room for two chunks. With less, the steps of a ring would deadlock: every rank has
+sent, and none has room to go on. NCCL's Simple protocol has room for two: of its ``NCCL_STEPS`` slots a chunk
+takes half (``MSCCL_CHUNKSTEPS``).
 """
 
 from collections import Counter, defaultdict, deque
@@ -30,12 +30,12 @@ class Buffers:
     held: Flags
 
     def send(self, src: Ints, dst: Ints, chunk: Ints, reduce: Flags) -> None:
-        """Let all of these chunks be sent at once; sums are of 64-bit words and wrap around.
+        """Send all of these chunks at once; sums are of 64-bit words and wrap around.
 
         Raises
         ------
         AssertionError
-            If a rank sends what it does not have, or two store over the same chunk.
+            If a rank sends a chunk that it does not have, or two store over the same chunk.
         """
         assert self.held[src, chunk].all(), "a rank sends a chunk that it does not have"
         carried = self.value[src, chunk]
@@ -70,7 +70,7 @@ class PlayedSchedule:
     fullest: tuple[int, ...]
 
     def shards(self, ranks: int) -> tuple[Fraction, ...]:
-        """Return :attr:`fullest` in shards, of which the message has as many as there are ranks."""
+        """Return :attr:`fullest` in shards, which are the message divided by the number of ranks."""
         return tuple(Fraction(count * ranks, self.chunks) for count in self.fullest)
 
 
@@ -101,7 +101,7 @@ _Number = tuple[int, int]  # of a thread block: accelerator, and which of its th
 def _may_go_on(
     block: _Block, by_number: Mapping[_Number, _Block], waiting: Mapping[_Number, list[_Block]]
 ) -> bool:
-    """Return whether what the next step waits for is done; if not, the thread block hears of it then."""
+    """Return whether the next step's dependency is done; if not, register the thread block to be woken."""
     step = block.steps[block.done]
     writer = block.rank, int(step["depid"])
     if writer[1] < 0 or by_number[writer].done > int(step["deps"]):
@@ -152,7 +152,8 @@ class _SlotMachine:
         return True
 
     def woken(self, block: _Block) -> list[_Block]:
-        """Return who may go on since a thread block did a step: its neighbors, and those that waited for it."""
+        """Return the thread blocks that may continue after a step of this one: its neighbors, and those waiting
+        for it."""
         before = self.sender.get((block.receive, block.rank, block.channel))
         after = self.receiver.get((block.rank, block.send, block.channel))
         return [*filter(None, (before, after)), *self.waiting.pop((block.rank, block.number), ())]
@@ -228,8 +229,6 @@ def _block(rank: int, tb: ElementTree.Element) -> _Block:
 
 
 class _Machine:
-    """All accelerators, running."""
-
     def __init__(self, collective: str, blocks: list[_Block], buffers: Buffers) -> None:
         self.collective, self.blocks, self.buffers = collective, blocks, buffers
         self.by_number = {(block.rank, block.number): block for block in blocks}
@@ -238,7 +237,7 @@ class _Machine:
         self.waiting: dict[tuple[int, int], list[_Block]] = defaultdict(list)
 
     def run(self) -> None:
-        """Let whoever can do a step do it, until nobody can."""
+        """Run until no thread block can do a step."""
         ready = deque(self.blocks)
         while ready:
             block = ready.popleft()
@@ -312,7 +311,7 @@ def run_fused(blocks: Sequence[_Block], buffers: Buffers) -> None:
     Raises
     ------
     InvalidInput
-        For another type of step or buffer, or a chunk that comes to another place than it was sent from.
+        For another type of step or buffer, or a chunk that arrives at another offset than it was sent from.
     """
     machine = _SlotMachine(blocks, buffers)
     ready = deque(blocks)
@@ -323,7 +322,7 @@ def run_fused(blocks: Sequence[_Block], buffers: Buffers) -> None:
 
 
 def buffers_before(collective: str, ranks: int, chunks: int) -> Buffers:
-    """Return what the ranks hold before a collective: numbers drawn by chance."""
+    """Return the contents of the ranks before a collective: random numbers."""
     value = np.random.default_rng(ranks).integers(0, 2**64, (ranks, chunks), np.uint64)
     rank, chunk = np.arange(ranks)[:, None], np.arange(chunks)
     if collective == "all-gather":
@@ -336,7 +335,7 @@ def buffers_before(collective: str, ranks: int, chunks: int) -> Buffers:
 
 
 def missing_after(collective: str, before: Buffers, after: Buffers) -> int:
-    """Return how many chunks are not where they should be, or have not the value that they should have."""
+    """Return the number of chunks with a missing or wrong value."""
     ranks, chunks = before.value.shape
     rank, chunk = np.arange(ranks)[:, None], np.arange(chunks)
     goal = before.value.sum(axis=0, dtype=np.uint64)  # of what one rank alone had, that
@@ -350,12 +349,12 @@ def missing_after(collective: str, before: Buffers, after: Buffers) -> int:
 
 
 def play(transfers: Transfers) -> PlayedSchedule:
-    """Play a schedule on real buffers, and say what arrived.
+    """Play a schedule on real buffers, and return the result.
 
     Raises
     ------
     AssertionError
-        If a rank sends what it does not have.
+        If a rank sends a chunk that it does not have.
     """
     ranks = transfers.ranks
     before = buffers_before(transfers.collective, ranks, transfers.chunks)

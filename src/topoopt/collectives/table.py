@@ -1,4 +1,4 @@
-"""The table of collective algorithms: the files of ``collectives/algorithms``, and what plug-ins add."""
+"""The table of collective algorithms: the files of ``collectives/algorithms``, and additions by plug-ins."""
 
 import pkgutil
 from functools import lru_cache
@@ -26,13 +26,13 @@ COLLECTIVE_ALIASES = {alias: name for name, one in _SORTED for alias in one.alia
 RING = "ring"
 """Algorithm that every simulator models as a whole, and the default of a collective."""
 QUICKEST = "auto"
-"""Name under which the choice by closed form stands beside the algorithms that it chooses from."""
+"""Name of the choice by closed form among the algorithms."""
 COLLECTIVE_NAMES = (*RING_MODELS, *ALGORITHMS, *ON_WIRINGS, QUICKEST)
-"""All that a collective can be asked to be: a ring by one of its models, an algorithm, or the quickest."""
+"""All values of the collective option: a ring by one of its models, an algorithm, or the fastest."""
 
 
 def collective_name(text: str, kind: str = "collective") -> str:
-    """Return the name in :data:`COLLECTIVE_NAMES` that a user means, who may write an alias.
+    """Return the name in :data:`COLLECTIVE_NAMES` for a name or an alias.
 
     Raises
     ------

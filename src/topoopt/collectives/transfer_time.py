@@ -5,8 +5,8 @@ forward at every hop. Over ``h`` equal hops of ``p`` seconds per byte and latenc
 
     T = h·(p + L) + npkt·8936·p + (h - 1)·8936·p + h·L
 
-The part ``npkt·8936·p`` occupies a link and is what transfers compete for; the rest is fixed. Every
-simulator uses this split, so they agree wherever nothing contends.
+The part ``npkt·8936·p`` occupies a link, for which transfers compete; the rest is fixed. Every simulator uses this
+split, so they agree wherever nothing contends.
 """
 
 from dataclasses import dataclass

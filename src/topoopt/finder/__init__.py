@@ -1,4 +1,4 @@
-"""Finding the topology of a job: rings for what is mutable, few hops for what is not."""
+"""Finding the topology of a job: rings for mutable traffic, few hops for other traffic."""
 
 from typing import TYPE_CHECKING
 

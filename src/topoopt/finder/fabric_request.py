@@ -15,7 +15,7 @@ from topoopt.workloads import AllReduceGroup, Traffic
 
 @dataclass(frozen=True, slots=True)
 class FabricShape:
-    """Settings of a fabric; what is left at its default is the fabric's own choice.
+    """Settings of a fabric; values left at their defaults are chosen by the fabric.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class FabricShape:
     wiring: str = ""
 
     def chosen(self, fabric: str, known: frozenset[str]) -> dict[str, Any]:
-        """Return what is set, by name, of the settings that the named fabric knows.
+        """Return the settings that are given, by name; all of them must be known to the fabric.
 
         Raises
         ------
@@ -99,7 +99,7 @@ class FabricRequest:
     latency_s : float
         Latency per link.
     server_bandwidth_bps : float, optional
-        All interfaces of a server together, in place of what the fabric has by default.
+        All interfaces of a server together, in place of the fabric's default.
     seed : int
     shape : FabricShape
         Settings that only some fabrics accept.
@@ -131,12 +131,12 @@ Shares = dict[tuple[int, ...], int]
 
 
 def proportional(traffic: Traffic, degree: int, links: str) -> Shares:
-    """Divide the degree as AllReduce and model-parallel bytes on the wire stand to each other.
+    """Divide the degree in proportion to AllReduce and model-parallel bytes on the wire.
 
-    d_A = max(1, ceil(d · AllReduce / (AllReduce + MP))), rounded up to whole rings but not above the degree; then group
-    by group, the largest first: ceil(d_A · its share), until its members have none left; what remains goes round by
-    round to the groups that can still take a ring. If no group that got interfaces spans all servers, one ring's worth
-    is set aside first for a ring of all servers: it keeps the fabric connected.
+    d_A = max(1, ceil(d · AllReduce / (AllReduce + MP))), rounded up to whole rings but not above the degree; then
+    group by group, the largest first: ceil(d_A · its share), until its members have none left; the rest goes
+    round-robin to the groups that can still take a ring. If no group with interfaces spans all servers, the
+    interfaces of one ring are first reserved for a ring of all servers, which keeps the fabric connected.
 
     References
     ----------
@@ -188,8 +188,9 @@ def by_group_but_two(traffic: Traffic, degree: int, links: str) -> Shares:
 def cliques(traffic: Traffic, degree: int, links: str) -> Shares:
     """Join the members of each all-to-all with each other, and leave no interface for AllReduce rings.
 
-    This is ours, for the expert exchanges of pipeline stages: every byte takes one hop inside its stage, and what
-    interfaces are left join the stages. Without such groups (see :func:`joined_groups`) this is ``proportional``.
+    This is our rule for the expert exchanges of pipeline stages: every byte takes one hop inside its stage, and
+    the remaining interfaces join the stages. Without such groups (see :func:`joined_groups`) this is
+    ``proportional``.
     """
     return {} if joined_groups(traffic, degree) else proportional(traffic, degree, links)
 
@@ -197,7 +198,7 @@ def cliques(traffic: Traffic, degree: int, links: str) -> Shares:
 def joined_groups(traffic: Traffic, degree: int) -> list[tuple[int, ...]]:
     """Return the all-to-all groups that can be joined completely, none sharing a server with one of more bytes.
 
-    A group has at most as many members as a server has interfaces, so that one is left for what leaves the group.
+    A group has at most as many members as a server has interfaces, so that one is left for traffic out of the group.
     """
     taken: set[int] = set()
     joined = []
@@ -258,7 +259,7 @@ def _all_but(left: int, traffic: Traffic, degree: int, links: str) -> Shares:
 
 
 def wired_interfaces(size: int, interfaces: int, links: str) -> int:
-    """Return how many of so many interfaces the rings of a group can fill: 0 where it takes more to join it.
+    """Return how many of these interfaces the rings of a group can fill: 0 if they are too few to join it.
 
     With cables three matchings fill an odd number from three on, if the group is even.
     """

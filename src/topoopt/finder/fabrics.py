@@ -24,7 +24,7 @@ def stride_fabric(request: FabricRequest) -> Fabric:
     Raises
     ------
     InvalidInput
-        If the strides take more than ``degree`` interfaces, or a number is outside what is possible.
+        If the strides take more than ``degree`` interfaces, or a number is out of range.
     NoRoute
         If the strides do not connect all servers.
     """
@@ -55,7 +55,7 @@ def fabric_of_fixed_links(network: Network, request: FabricRequest) -> Fabric:
     Raises
     ------
     InvalidInput
-        If a number is outside what the wiring allows.
+        If a number is out of range for the wiring.
     """
     assert network.wire is not None
     servers, degree, seed = request.servers, request.degree, request.seed
@@ -101,7 +101,7 @@ def wired_fabric(request: FabricRequest) -> Fabric:
     Raises
     ------
     Infeasible
-        If the family has no wiring of so many servers and interfaces.
+        If the family has no wiring with these servers and interfaces.
     InvalidInput
         If the file is none, or joins other servers.
     """
@@ -121,7 +121,7 @@ def wired_fabric(request: FabricRequest) -> Fabric:
 
 
 def links_of_wiring(name: str) -> str:
-    """Return the kind of links: what a file says, else cables."""
+    """Return the kind of links: that of the file, else duplex cables."""
     return str(cluster_of_wiring(name).get("links", LINK_MODELS[0]))
 
 

@@ -23,7 +23,7 @@ _Cycles = tuple[tuple[int, ...], ...]
 
 
 def hamiltonian_rings(topology: Topology, members: Ints, limit: int, seed: int) -> tuple[Ring, ...]:
-    """Return up to ``limit`` rings over direct links, none of which is crossed more often than it has ports.
+    """Return up to ``limit`` rings over direct links; no link is used more often than it has ports.
 
     Where they exist they are the best there is: d/2 cycles, both ways, keep all d interfaces busy. A torus
     of sides of 3 and more is made of two such cycles [1]_, one of three dimensions of three [2]_, a random
@@ -100,13 +100,14 @@ def _room(size: int, cables: int, sets: int) -> Room:
 
 
 def one_way_rings(topology: Topology, members: Ints, limit: int, seed: int) -> tuple[Ring, ...]:
-    """Return up to ``limit`` rings over direct links, each walked one way, that share no port.
+    """Return up to ``limit`` one-way rings over direct links that share no port.
 
-    Where every member sends to d others and hears d, its links are d permutations (König). Two of these exchange
-    what they do with some members wherever both stay permutations and no more cycles come of it, until each is one
-    cycle. In a line graph, as Kautz and de Bruijn graphs are, that joins the Euler circuits of the graph below. Not
-    always are there d: an exchange leaves the product of the signs as it is, so that d cycles of 2 or 4 links each
-    may be impossible [1]_; then one fewer is looked for, and the last permutation may have as many as it likes.
+    If every member sends to d others and receives from d, its links are d permutations (König). Two of these
+    exchange their values at some members wherever both remain permutations and have no more cycles than before,
+    until each is one cycle. In a line graph, such as Kautz and de Bruijn graphs, that joins the Euler circuits of
+    the graph below. There are not always d such cycles: an exchange preserves the product of the signs, so that d
+    cycles of 2 or 4 links each may be impossible [1]_; then one fewer is searched, and the last permutation may
+    have any number of cycles.
 
     References
     ----------
@@ -154,7 +155,7 @@ def _most_steps(size: int) -> int:
 
 
 def _permutations(size: int, ends: tuple[Ints, Ints], most: int, rng: np.random.Generator) -> Ints:
-    """Return who is next in each of up to ``most`` permutations that share no link, shape (permutations, members)."""
+    """Return up to ``most`` link-disjoint permutations as successors, shape (permutations, members)."""
     left = csr_array((np.ones(len(ends[0]), np.int64), ends), shape=(size, size))
     found = []
     for _ in range(most):
@@ -172,7 +173,7 @@ def _permutations(size: int, ends: tuple[Ints, Ints], most: int, rng: np.random.
 
 
 def _may_be_cycles(after: Ints) -> bool:
-    """Return whether the product of the signs is that of so many cycles of all members."""
+    """Return whether the product of the signs allows every permutation to be one cycle."""
     many, size = after.shape
     return size < 2 or sum(_cycles_of(one)[0] for one in after) % 2 == int(many) % 2
 
@@ -213,7 +214,7 @@ def _part(after: Ints, one: int, other: int, label: Ints, rng: np.random.Generat
 
 
 def _cycles_of(after: Ints) -> tuple[int, Ints]:
-    """Return how many cycles a permutation has, and on which of them each member is."""
+    """Return the number of cycles of a permutation, and the cycle of each member."""
     following: list[int] = after.tolist()
     label = [-1] * len(following)
     count = 0

@@ -63,7 +63,7 @@ class RingNetwork:
 
     @property
     def moore_average_hops(self) -> float:
-        """No wiring of so many ports has less."""
+        """Lower bound on the mean hops of any wiring with these ports (Moore)."""
         return moore_average_hops(self.servers, self.degree, self.links)
 
     def coins(self) -> Iterator[tuple[int, tuple[int, ...]]]:
@@ -97,7 +97,7 @@ _ONLY_SYMMETRIC, _SYMMETRIC = 512, ("circulant", "torus", "twisted-torus")
 
 
 def check_wiring_name(name: str) -> None:
-    """Refuse what is neither a name nor looks like a file.
+    """Refuse a name that is neither a family nor looks like a file.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def named_wiring(name: str, servers: int, degree: int, links: str, seed: int = 0
     Raises
     ------
     Infeasible
-        If the family has none for so many servers and interfaces.
+        If the family has none for these servers and interfaces.
     InvalidInput
         For an unknown name; if the file is none, or is for other numbers of servers and interfaces, or other links.
     """
@@ -139,7 +139,7 @@ def named_wiring(name: str, servers: int, degree: int, links: str, seed: int = 0
 
 
 def wirings_of(servers: int, degree: int, links: str) -> tuple[str, ...]:
-    """Return the names of those that exist for so many servers and interfaces, beside strides."""
+    """Return the names of wirings that exist for these servers and interfaces, besides strides."""
     if degree >= servers:
         return ()
     families = [name for name in FAMILY_NAMES if name != LIFTED and exists(name, servers, degree, links)]
@@ -174,7 +174,7 @@ def _frontier(family: str, servers: int, degree: int, links: str, seed: int) -> 
 
 
 def _stamp(path: str) -> tuple[int, int]:
-    """Return what tells a file from what was at its place before."""
+    """Return the file's identity, to detect changes."""
     try:
         status = os.stat(path)
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Fabrics of circuits that follow the traffic: OCS-reconfig and SiP-ML, and what they are between changes.
+"""Fabrics of circuits that follow the traffic: OCS-reconfig and SiP-ML, and their state between changes.
 
 Which circuits a reconfigurable fabric sets up: at random at the start, then for the bytes that wait.
 
@@ -42,7 +42,7 @@ def circuit_fabric(
     Raises
     ------
     InvalidInput
-        If a number is outside what is possible.
+        If a number is out of range.
     """
     settings = request.shape.chosen(name, NETWORKS[name].settings)
     rule = Reconfiguration(
@@ -83,7 +83,7 @@ def rewired(fabric: Fabric, circuits: Circuits) -> Fabric:
 
 
 def reached(fabric: Fabric, src: Ints, dst: Ints) -> Flags:
-    """Return which ordered pairs of distinct servers have a route at present, shape (pairs,)."""
+    """Return which ordered pairs of distinct servers have a route now, shape (pairs,)."""
     if fabric.reconfiguration is None or fabric.beat.host_forwarding:
         return np.ones(len(src), bool)
     return fabric.topology.link_ids(src, dst) >= 0
@@ -124,11 +124,12 @@ def first_circuits(servers: int, rule: Reconfiguration) -> Circuits:
 
 
 def demand_circuits(demand_bytes: Demand, rule: Reconfiguration) -> Circuits:
-    """Return the circuits for bytes that wait, by the rule's way of going one way or both.
+    """Return the circuits for waiting bytes, directed or duplex by the rule.
 
-    Again and again the pair with the most unsatisfied demand gets a circuit, which halves its demand, until ports or
-    demand run out; of equal pairs the first. With duplex circuits the demand of a pair is that of both directions.
-    Duplex circuits then join what they leave apart, see :func:`join_components`; without forwarding only by free ports.
+    The pair with the most unsatisfied demand repeatedly gets a circuit, which halves its demand, until ports or
+    demand run out; ties go to the first pair. With duplex circuits the demand of a pair is that of both
+    directions; they then join separate components, see :func:`join_components`, or, without forwarding, use free
+    ports only.
 
     The pair of most demand always gets a circuit of its own, so something is served after every change.
 

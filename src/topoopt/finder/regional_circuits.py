@@ -87,9 +87,9 @@ def exchange_time_s(
 ) -> float:
     """Return the time of an all-to-all on circuits and, for pairs without one, on the electrical fabric.
 
-    A pair with circuits sends over them alone, at the rate of all its circuits. Those without share what their
-    servers have on the electrical fabric, whose inside has room for all: it takes as long as the server needs that
-    sends or receives most. The all-to-all is done when the last pair is; latency is left out.
+    A pair with circuits uses them alone, at the rate of all its circuits. The other pairs share their servers'
+    ports on the electrical fabric, which is non-blocking inside: their time is that of the server that sends or
+    receives most. The all-to-all is done with its last pair; latency is ignored.
 
     Parameters
     ----------
@@ -115,12 +115,12 @@ def exchange_time_s(
 
 
 def checked_demand(demand_bytes: Demand, ports: int) -> Demand:
-    """Return a demand without its diagonal; refuse what is none, or no number of ports.
+    """Return a demand without its diagonal; refuse an invalid demand or number of ports.
 
     Raises
     ------
     InvalidInput
-        Saying what is wrong.
+        With the reason.
     """
     servers = len(demand_bytes)
     square = demand_bytes.shape == (servers, servers)
@@ -194,7 +194,7 @@ def _worth(demand: Demand, circuits: Circuits, per_byte: float) -> Floats:
 
 
 def _swapped(servers: int, one: tuple[Circuits, Circuits], other: tuple[Circuits, Circuits]) -> Circuits:
-    """Return what changes where two circuits, i-k and j-l, become i-j and k-l."""
+    """Return the changes where two circuits, i-k and j-l, become i-j and k-l."""
     apart = (one[0] != other[0]) & (one[1] != other[1])
     (i, k), (j, l) = ((end[apart] for end in cable) for cable in (one, other))  # noqa: E741
     return _changed(servers, (i, k, -1), (j, l, -1), (i, j, 1), (k, l, 1))
@@ -309,7 +309,7 @@ def mixnet(request: FabricRequest) -> Fabric:
     Raises
     ------
     InvalidInput
-        If there is no port of one kind, or a number is outside what is possible.
+        If there is no port of one kind, or a number is out of range.
     """
     degree, latency_s = request.degree, request.latency_s
     settings = request.shape.chosen("mixnet", NETWORKS["mixnet"].settings | {"routing"})
@@ -323,7 +323,7 @@ def mixnet(request: FabricRequest) -> Fabric:
 
 
 def electrical_ports(degree: int, ports: int | None = None) -> int:
-    """Return how many of a server's ports are on the electrical fabric.
+    """Return the number of a server's ports on the electrical fabric.
 
     Raises
     ------

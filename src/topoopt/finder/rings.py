@@ -38,21 +38,21 @@ def lay_rings(
 ) -> tuple[Ring, ...]:
     """Return at least one and at most ``rings`` rings, over which the group's AllReduce is split equally.
 
-    Rings of all servers that the topology knows are taken as they are, all of them. On a fabric with switches it is a
-    ring in member order for each link of a server. On what TopologyFinder wired it is the stride rings over direct
-    links, as in the paper; a regular sub-group of a circulant gets rings over shortest coin sequences. Everywhere else
-    the busiest link carries as small a part as one of these can reach: stride rings over direct links, both ways around
-    edge-disjoint Hamiltonian cycles (where fibers have none back, one way), short tours, one ring in member order. A
-    sub-group that has stride rings gets no others with relays, for these load its neighbors' links.
+    Known rings of all servers are all used as they are. A fabric with switches gets a ring in member order per
+    link of a server. A topology by TopologyFinder gets the stride rings over direct links, as in the paper; a
+    regular sub-group of a circulant gets rings over shortest coin sequences. Elsewhere the method with the
+    smallest load of the busiest link is used: stride rings over direct links, both ways around edge-disjoint
+    Hamiltonian cycles (one way where fibers have no reverse), short tours, or one ring in member order. A
+    sub-group with stride rings gets no others with relays, since these load its neighbors' links.
 
     Parameters
     ----------
     members : sequence of int
         Servers of the group, in any order.
     rings : int
-        Most rings wanted; the degree of a server is what it can use at once.
+        Most rings wanted; a server can use at most its degree.
     seed : int
-        Decides the search for cycles and ties of tours; the other rings need no chance.
+        Random seed of the search for cycles and of ties between tours; other rings are deterministic.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def _least_busy(topology: Topology, ways: Sequence[_Way]) -> tuple[Ring, ...]:
 
 
 def _least_share(topology: Topology, group: Ints, rings: int) -> float:
-    """Return a busiest share that no way here undercuts: every ring leaves every member at least once.
+    """Return a lower bound on the busiest share: every ring leaves every member at least once.
 
     Rings come in pairs, there and back. Where all servers take part, pairs that fill all ports but an odd
     one leave one cable at each server, and no ring closes over single cables; so either that port is idle or
@@ -233,7 +233,7 @@ def is_regular(topology: Topology, members: Ints) -> bool:
 
 @lru_cache(maxsize=1024)
 def coin_patterns(servers: int, offsets: tuple[int, ...], size: int, limit: int) -> tuple[Pattern, ...]:
-    """Return how the rings of a sub-group of ``size`` are laid, most balanced first.
+    """Return the patterns of the rings of a sub-group of ``size``, most balanced first.
 
     Among all strides, those with the fewest hops are kept, with all their shortest coin multisets. Picks are made one
     by one, each with its negation (the same path walked backwards) where all of its coins can be negated, such that

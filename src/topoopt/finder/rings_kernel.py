@@ -15,7 +15,7 @@ left, left_by (members, 2) where a trail left each member, by each side, and whi
 
 Arrays of a short tour
 ----------------------
-cost : float64 (members, members)   what it costs to visit the column's member right after the row's
+cost : float64 (members, members)   cost of visiting the column's member right after the row's
 order : int64 (members,)            the tour: members in the order of visit
 taken : int64 (members,)            room to work in; enters as zeros
 """
@@ -212,7 +212,7 @@ def _label_cycles(first: Ints, cable: Ints, other: Ints, color: Ints, c: int, la
 
 @compiled
 def _next_on_cycle(first: Ints, cable: Ints, color: Ints, c: int, v: int, came: int) -> int:
-    """Return where the set's cable stands by which v is left after coming over another one."""
+    """Return the index of the set's cable by which v is left after arriving over another one."""
     j = int(first[v])
     while color[cable[j]] != c or cable[j] == came:
         j += 1
@@ -223,7 +223,7 @@ def _next_on_cycle(first: Ints, cable: Ints, color: Ints, c: int, v: int, came: 
 def _any_cable(
     first: Ints, cable: Ints, color: Ints, c: int, v: int, walked: Ints, trail: int, state: Ints
 ) -> int:
-    """Return where a cable of the set at v stands that this trail has not walked, -1 if there is none."""
+    """Return the index of a cable of the set at v that this trail has not used, -1 if there is none."""
     ports = first[v + 1] - first[v]
     turn = _below(ports, state)
     for i in range(ports):
@@ -235,7 +235,6 @@ def _any_cable(
 
 @compiled
 def _below(limit: int, state: Ints) -> int:
-    """Return a random number in 0 .. limit - 1."""
     state[0] = (state[0] * 25214903917 + 11) & 0xFFFFFFFFFFFF
     return int((state[0] >> 16) % limit)
 

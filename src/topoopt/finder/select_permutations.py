@@ -130,8 +130,6 @@ _Best = tuple[_Strides, int, int]  # strides, diameter, total hops from one serv
 
 
 class _Search:
-    """Shared state of one search: constants of the graph and the remaining budget of work."""
-
     def __init__(self, size: int, links: str, also: tuple[int, ...], candidates: Ints32, count: int) -> None:
         self.size, self.links, self.candidates, self.count = size, links, candidates, count
         self.also = np.array(also, np.int32)
@@ -140,7 +138,7 @@ class _Search:
         self.nothing_yet: _Best = (np.ones(count, np.int32), size, size * size)
 
     def improve(self, sets: Ints32, best_yet: _Best) -> _Best:
-        """Return the best of the stride sets, shape (sets, count), or what was found if none is better."""
+        """Return the best of the stride sets, shape (sets, count), or ``best_yet`` if none is better."""
         self.steps_left -= len(sets) * self.size * self.steps_per_set
         also = np.broadcast_to(self.also, (len(sets), len(self.also)))
         mirrored = [self.size - sets] if self.links == "duplex" else []
@@ -179,12 +177,12 @@ def select_permutations(
     ----------
     demand_bytes : float64 array, shape (size,), optional
         Model-parallel bytes over each distance, summed over the members. Rule ``best`` has many equally good answers,
-        which differ in who is whose neighbor; of these it then takes the one that moves the bytes over the fewest hops.
+        which differ in the neighbors; of these it then takes the one that moves the bytes over the fewest hops.
 
     Raises
     ------
     InvalidInput
-        If the degree is below what one ring takes, or a name is unknown.
+        If the degree is too small for one ring, or a name is unknown.
 
     References
     ----------
@@ -208,7 +206,7 @@ def select_permutations(
 
 
 def ring_interfaces(size: int, links: str) -> int:
-    """Return how many interfaces of every member one stride takes."""
+    """Return the interfaces of every member that one stride takes."""
     return 2 if links == "duplex" and size > 2 else 1
 
 

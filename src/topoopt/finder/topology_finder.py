@@ -153,7 +153,7 @@ def find_topology(
 
 
 def routed_by(topology: Topology, rules: FinderRules, seed: int) -> Routes:
-    """Return routes by the rules; k-shortest where coin change is asked for and the links are no circulant.
+    """Return routes by the rules; k-shortest in place of coin change if the links are no circulant.
 
     Above :data:`_LARGEST_FOR_WAYS` servers coin change takes one sequence a distance, chosen so that all distances
     together load the coins evenly. Above :data:`_LARGEST_FOR_ALL_PAIRS` the routes of a wiring that is the same again
@@ -223,7 +223,7 @@ def _wire_matchings(wiring: Wiring, mp_bytes: Floats, damping: str) -> None:
 
 
 def _prefer_far(left: Floats, wiring: Wiring, able: Ints) -> None:
-    """Make pairs that are farther apart so far worth a hair more than others of equal demand.
+    """Give pairs that are still far apart a slightly larger demand than others of equal demand.
 
     This is ours, the paper leaves ties open; else a uniform all-to-all would get links that the rings
     already have. On large fabrics chance does the same (see :mod:`topoopt.finder.wiring`).
@@ -233,7 +233,7 @@ def _prefer_far(left: Floats, wiring: Wiring, able: Ints) -> None:
 
 
 def _without_leftover(shares: Shares, traffic: Traffic, degree: int) -> Shares:
-    """Give an odd interface that nothing else wants to the rings of all servers, to be chosen with them."""
+    """Give an odd interface without other use to the rings of all servers, to be chosen with them."""
     everyone = tuple(range(traffic.servers))
     alone = list(shares) == [everyone] and not traffic.mp_bytes
     return {everyone: degree} if alone else shares
@@ -279,7 +279,7 @@ def placed(wiring: DirectWiring, traffic: Traffic, seed: int) -> DirectWiring:
 
 
 def _demand(traffic: Traffic) -> tuple[Ints, Ints, Floats] | None:
-    """Return who sends how much to whom, beside what all do alike; None where there is nothing else.
+    """Return the transfers that differ between servers (src, dst, bytes); None if there are none.
 
     An AllReduce of some counts as if they sent its bytes to each other evenly: their rings are shorter where they are
     near.
@@ -311,7 +311,6 @@ def _demand(traffic: Traffic) -> tuple[Ints, Ints, Floats] | None:
 
 
 def _annealed(servers: int, src: Ints, dst: Ints, size_bytes: Floats, hops: Ints32, seed: int) -> Ints:
-    """Return the place of each rank."""
     ends, others = np.concatenate([src, dst]), np.concatenate([dst, src])
     nothing = np.zeros(len(src))
     key, row = np.unique(ends * servers + others, return_inverse=True)

@@ -3,7 +3,7 @@
 Arrays of ranks
 ---------------
 first : int64 (servers + 1,)     entries of a rank: ``first[rank] : first[rank + 1]``
-other : int32 (entries,)         whom the rank exchanges bytes with
+other : int32 (entries,)         ranks that it exchanges bytes with
 there, back : float64 (entries,) bytes from the rank to the other one, and those from it
 hops : int32 (servers, servers)  links from the row's place to the column's
 place : int64 (servers,)         of each rank; changed
@@ -40,7 +40,7 @@ def anneal_places(
     hot: float,
     cooling: float,
 ) -> float:
-    """Exchange the places of two ranks so often, where this is no worse or by chance; return what is gained."""
+    """Anneal: exchange the places of two ranks where that is no worse, or at random; return the gain."""
     servers, gained = len(place), 0.0
     for _ in range(steps):
         hot *= cooling
@@ -59,7 +59,7 @@ def anneal_places(
 def _moved(
     first: Ints, other: Ints32, there: Floats, back: Floats, hops: Ints32, place: Ints, a: int, b: int
 ) -> float:
-    """Return how much more bytes × hops rank a has at b's place, without what it exchanges with b."""
+    """Return the change in bytes × hops when rank a moves to b's place, without its exchange with b."""
     now, then, more = place[a], place[b], 0.0
     for i in range(first[a], first[a + 1]):
         rank = other[i]

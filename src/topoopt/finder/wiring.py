@@ -36,7 +36,7 @@ DAMPING: Mapping[str, Callable[[Floats], Floats]] = {
 
 
 def match_duplex(demand_bytes: Floats) -> _Pairs:
-    """Return the matching of most weight, the weight of a pair being its bytes both ways.
+    """Return the maximum-weight matching; the weight of a pair is its bytes in both directions.
 
     Pairs without demand stay apart. If joining i and i + n/2 is as good as anything can be (as it is for a
     uniform all-to-all), that is taken, since it keeps a circulant a circulant.
@@ -91,7 +91,7 @@ def _blossom(weight: Floats) -> Ints:
 
 
 def _heaviest_first(weight: Floats) -> Ints:
-    """Match again and again all pairs that are the heaviest of both ends; near-ties are settled by chance."""
+    """Match again and again all pairs that are the heaviest of both ends; near-ties are broken at random."""
     chance = np.random.default_rng(len(weight)).random(len(weight))
     free = np.arange(len(weight))
     matched = []
@@ -141,11 +141,11 @@ class Wiring:
             self._plug(b, a)
 
     def add_links(self, src: Ints, dst: Ints) -> None:
-        """Plug in a link from each ``src`` to its ``dst``; of cables both ways are given."""
+        """Plug in a link from each ``src`` to its ``dst``; for duplex cables, both directions are given."""
         self._plug(src, dst)
 
     def add_idle(self) -> None:
-        """Join the servers that have interfaces left, each with the one half way round among them."""
+        """Join the servers that have interfaces left, each with the one half way around among them."""
         while len(able := np.flatnonzero(self.free > 0)) > 1:
             half = len(able) // 2
             if self.links == "directed":
@@ -154,7 +154,7 @@ class Wiring:
                 self.add_pairs(able[:half], able[half : 2 * half])
 
     def links_between(self, a: Ints, b: Ints) -> Ints:
-        """Return how many links go from each ``a`` to its ``b`` now."""
+        """Return the present number of links from each ``a`` to its ``b``."""
         if not self._src:
             return np.zeros(len(a), np.int64)
         keys = np.sort(np.concatenate(self._src) * self.servers + np.concatenate(self._dst))
@@ -162,13 +162,13 @@ class Wiring:
         return np.searchsorted(keys, key, "right") - np.searchsorted(keys, key, "left")
 
     def is_connected(self) -> bool:
-        """Return whether every server reaches every other over what is plugged in."""
+        """Return whether every server reaches every other over the present links."""
         src, dst = np.concatenate(self._src), np.concatenate(self._dst)
         matrix = csr_matrix((np.ones(len(src), np.int8), (src, dst)), (self.servers, self.servers))
         return int(connected_components(matrix, directed=True, connection="strong")[0]) == 1
 
     def topology(self, bandwidth_bps: float, latency_s: float) -> Topology:
-        """Return what is wired; a circulant is recognized and named as one, anything else is ``direct``."""
+        """Return the topology; a circulant is recognized and named as one, anything else is ``direct``."""
         src, dst = np.concatenate(self._src), np.concatenate(self._dst)
         wired = topology_from_arrays("direct", self.servers, src, dst, bandwidth_bps, latency_s)
         offsets = circulant_offsets(wired)
@@ -191,7 +191,7 @@ _SEARCH_S = 0.05
 def wire_groups(wiring: Wiring, shares: Shares, seed: int) -> dict[tuple[int, ...], tuple[Ring, ...]]:
     """Plug in the groups and return their rings, by members.
 
-    Groups of one size are wired alike, so that what joins them (pairs, say) makes rings of all servers, too.
+    Groups of equal size are wired alike, so that the links between them (pairs, say) make rings of all servers, too.
 
     Raises
     ------

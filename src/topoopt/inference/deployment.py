@@ -25,7 +25,7 @@ class DeploymentFigure:
         Servers of the pool to which the rate applies.
     prompt_tokens : float
     batch : float
-        Requests of an accelerator that answers; 0 where it is not said.
+        Requests per decode accelerator; 0 where not published.
     ranks : int
         Accelerators that the experts are spread over.
     seen : bool
@@ -54,7 +54,7 @@ class Parallelism:
 
     Attention is split ``tensor`` ways and copied ``attention_data`` times, each copy with requests of its own; the
     experts of a layer are spread over ``expert`` accelerators out of ``tensor * attention_data``, and each of them is
-    split over what remains of these. Layers are split into ``pipeline`` stages.
+    split over the rest of these. Layers are split into ``pipeline`` stages.
 
     Attributes
     ----------
@@ -125,13 +125,13 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class EngineMemory:
-    """Memory that a serving engine takes beside weights and caches, and what its memory share applies to.
+    """Memory of a serving engine besides weights and caches, and the basis of its memory fraction.
 
     Attributes
     ----------
     basis : str
-        ``total``: all memory (vLLM). ``static``: weights and caches, of what is free before (SGLang). ``free``: caches,
-        of what weights, runtime and activations leave (TensorRT-LLM).
+        ``total``: all memory (vLLM). ``static``: weights and caches, of the memory free before (SGLang). ``free``:
+        caches, of the memory left by weights, runtime and activations (TensorRT-LLM).
     share : float
         The engine's default.
     context_bytes, group_bytes : float
@@ -150,7 +150,7 @@ class EngineMemory:
 
 @lru_cache(maxsize=64)
 def engine_memory(engine: str, version: str = "") -> EngineMemory:
-    """Return what a version of an engine takes, by default the newest; an unknown engine takes what vLLM takes."""
+    """Return the memory overhead of an engine version, by default the newest; an unknown engine is taken as vLLM."""
     named = [(row["engine"], row) for row in packaged_rows("inference", "engine_memory")]
     name = engine.strip().lower() if engine.strip().lower() in dict(named) else "vllm"
     rows = [row for one, row in named if one == name]
@@ -190,7 +190,7 @@ class EngineSettings:
     engine, version : str
         The engine whose step times are taken and whose memory is counted; ``""`` for the mean of all engines.
     max_batch, token_budget : int
-        Requests and tokens of a step of a copy of attention: what the engine's trial run is made with.
+        Requests and tokens of a step of an attention copy, as in the engine's trial run.
     """
 
     weight_precision: str = "fp8"
@@ -247,12 +247,11 @@ class Deployment:
 
 
 def _known() -> tuple[str, ...]:
-    """Return the names of presets."""
     return tuple(dict.fromkeys(row["preset"] for row in packaged_rows("inference", "deployments")))
 
 
 def deployment_preset(name: str) -> tuple[str, Mapping[str, Any]]:
-    """Return the model of a preset and its words as ``topoopt serving`` takes them.
+    """Return the model of a preset and its options for ``topoopt serving``.
 
     Raises
     ------
@@ -275,7 +274,7 @@ def deployment_preset(name: str) -> tuple[str, Mapping[str, Any]]:
 
 
 def deployment_figures(preset: str) -> dict[str, DeploymentFigure]:
-    """Return what is published of a preset, by name."""
+    """Return the published figures of a preset, by name."""
     check_known("preset", preset, _known())
     return {
         row["figure"]: DeploymentFigure(

@@ -1,4 +1,4 @@
-"""A served model on every fabric, each with the deployment that suits it best, and what that costs."""
+"""A served model on every fabric, each with the deployment that suits it best, and its cost."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -59,14 +59,15 @@ class ServedFabric(NetworkRow):
 
     @property
     def usd_per_million_tokens(self) -> float | None:
-        """Dollars for a million tokens of answers at the rate of its figures; None where unknown, or not in time."""
+        """Dollars per million output tokens at the rate of its figures; None where unknown, or objectives are
+        missed."""
         load = self.on.load
         tokens_per_s = load.requests_per_s * load.answer_tokens
         return usd_per_million(self.usd_per_hour, tokens_per_s) if self.on.in_time else None
 
 
 def usd_per_million(usd_per_hour: float | None, tokens_per_s: float) -> float | None:
-    """Return what a million tokens cost at so many a second; None where a price is unknown, or there are none."""
+    """Return the cost per million tokens at a token rate; None without a price or tokens."""
     if usd_per_hour is None or not tokens_per_s > 0:
         return None
     return usd_per_hour / 3600 / tokens_per_s * 1e6
@@ -160,8 +161,8 @@ def compared(
 ) -> Table[ServedFabric]:
     """Return the best deployment on each fabric in closed form.
 
-    Contenders come with what they could do on a network that takes no time, the largest first. On each fabric they are
-    tried in this order until none that is left could be better than what was found.
+    Contenders come with their rates on an ideal network, the largest first. On each fabric they are tried in this
+    order until none of the rest could be better than the best so far.
 
     Raises
     ------
@@ -209,7 +210,7 @@ class ServingComparison:
 
 
 MOST_KEPT = 400
-"""Deployments that are kept by what they could do without a network."""
+"""Deployments kept by their rates without a network."""
 
 
 def compare_serving(

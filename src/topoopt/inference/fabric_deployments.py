@@ -101,7 +101,7 @@ def contenders(
 
 
 def _read_per_s(rates: Sequence[SplitRates], copies: Ints, most: Ints) -> Floats:
-    """Return the prompts a second that so many replicas of each split read in time, shape (splits, replicas + 1)."""
+    """Return the prompts per second that replicas of each split prefill in time, shape (splits, replicas + 1)."""
     slack, stage_s = (np.array([getattr(one, name) for one in rates]) for name in ("slack", "stage_s"))
     found = np.zeros((len(rates), int(most.max(initial=0)) + 1))
     for replicas in range(1, found.shape[1]):
@@ -151,7 +151,8 @@ def split_rates(
     objectives_s: tuple[float, float],
     batch_a_copy: int = 256,
 ) -> SplitRates | None:
-    """Return how many requests a replica takes in time without a network; None where the model does not fit.
+    """Return the request rate of a replica within the objectives, without a network; None where the model does not
+    fit.
 
     Parameters
     ----------

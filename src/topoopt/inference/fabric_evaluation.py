@@ -1,4 +1,4 @@
-"""A deployment on one fabric: its wiring, routes and pairing chosen together, and what requests meet there."""
+"""A deployment on one fabric: its wiring, routes and pairing chosen together, and its latencies."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -50,7 +50,7 @@ class ServingStack:
 
 
 _ALIKE = 5e-3
-"""Rates that differ by less are equal: what tells wirings apart then is what the network adds to a request."""
+"""Rates that differ by less are equal: then the network time of a request decides between wirings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ def _traffic(served: Served, question: FabricQuestion, shares: Floats) -> Servin
 
 
 def kv_wire_bytes(model: TransformerModel, deployment: Deployment, load: RequestLoad) -> float:
-    """Return the bytes of keys and values of a prompt on their way to decode, once for each rank with a copy."""
+    """Return the KV-cache bytes of a prompt on the wire to decode, once for each rank with a copy."""
     copies = cache_copies(model, deployment.decode.parallelism.tensor)
     tokens, precision = round(load.prompt_tokens), deployment.settings.kv_precision
     return copies * request_cache_bytes(model, tokens, precision, 1)
@@ -208,7 +208,7 @@ def kv_wire_bytes(model: TransformerModel, deployment: Deployment, load: Request
 def places_of(
     model: TransformerModel, accelerator: str, pool: Pool, settings: EngineSettings, load: RequestLoad
 ) -> int:
-    """Return how many requests a replica answers at once, at most: its batch, or what its memory holds of them.
+    """Return the most concurrent requests of a replica: its batch, or the capacity of its memory.
 
     Raises
     ------
@@ -235,7 +235,7 @@ def prepared(
     load: RequestLoad,
     stack: ServingStack,
 ) -> tuple[Served, PoolLaws]:
-    """Return a deployment as it is asked on every fabric.
+    """Return a deployment prepared for evaluation on every fabric.
 
     Raises
     ------

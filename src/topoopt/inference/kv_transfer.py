@@ -86,10 +86,10 @@ def transfer_law(engine: str = DEFAULT_ENGINE) -> TransferLaw:
 
 
 def exposed_s(transfer_s: float, prefill_s: float, layers: int, by_layer: bool, start_s: float) -> float:
-    """Return what a transfer adds to the time to the first token.
+    """Return the part of a transfer that adds to the time to first token.
 
-    Layer by layer it goes on while later layers are computed: what is left is the start, the last layer, and what
-    outlasts the prefill. Else all of it comes after the prefill.
+    A layer-wise transfer overlaps with the prefill of later layers: the exposed part is the setup, the last layer,
+    and any time beyond the prefill. Otherwise all of it follows the prefill.
 
     Parameters
     ----------

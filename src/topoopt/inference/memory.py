@@ -24,7 +24,7 @@ class AdapterShape:
     Attributes
     ----------
     whole, split : int
-        Outside of experts: what each accelerator of a tensor parallel group holds, and what they split.
+        Parameters outside of experts: held by each accelerator of a tensor parallel group, and split by them.
     one_expert_whole, one_expert_split : float
         The same for one routed expert.
     experts : int
@@ -135,7 +135,7 @@ class CacheShape:
 
 
 def cache_shape(model: TransformerModel) -> CacheShape:
-    """Return what a request leaves in the caches of a model.
+    """Return the cache shape of a model's requests.
 
     With grouped queries a token leaves ``2 * kv_heads * head_dim`` numbers a layer, with latent attention
     ``key_value_rank + rope_head_dim``; an indexer keeps one key of its own. Sparse attention stores all tokens, though
@@ -179,7 +179,7 @@ def cache_bytes_per_token(model: TransformerModel, precision: str = "bf16") -> f
 def request_cache_bytes(
     model: TransformerModel, tokens: int, precision: str = "bf16", page_tokens: int = 1
 ) -> float:
-    """Return the bytes that a request of so many tokens keeps, stored once: whole pages, windows, states."""
+    """Return the cache bytes of a request with ``tokens`` tokens, stored once: whole pages, windows, states."""
     shape, element = cache_shape(model), cache_element_bytes(precision)
     paged = page_tokens * cache_pages(tokens, page_tokens)
     kept = min(paged, page_tokens * cache_pages(shape.window, page_tokens))
@@ -189,12 +189,12 @@ def request_cache_bytes(
 
 
 def cache_pages(tokens: int, page_tokens: int = 16) -> int:
-    """Return the pages that so many tokens take."""
+    """Return the pages for ``tokens`` tokens."""
     return -(-tokens // page_tokens)
 
 
 def cache_copies(model: TransformerModel, tensor: int) -> float:
-    """Return how often a request's cache is stored over ``tensor`` accelerators: heads beyond ``kv_heads`` are copies.
+    """Return the copies of a request's cache over ``tensor`` accelerators: heads beyond ``kv_heads`` are copies.
 
     The same holds on the wire between pools, but where attention is copied instead of split, or a relay in the server
     hands it on.
@@ -219,7 +219,7 @@ class CacheCapacity:
     tokens : int
         Tokens of unending requests that fit: whole pages, all of whose layers keep every token.
     request_tokens : float
-        Tokens of caches for the requests asked about, by their mean length; more than ``tokens`` with windows.
+        Cached tokens for the given requests, by their mean length; more than ``tokens`` with windows.
     """
 
     bytes_per_accelerator: float
@@ -227,7 +227,7 @@ class CacheCapacity:
     request_tokens: float
 
     def requests(self, tokens: float) -> int:
-        """Return how many requests of so many tokens are held at once."""
+        """Return the number of concurrent requests with ``tokens`` tokens."""
         return int(self.request_tokens // tokens)
 
 
@@ -238,17 +238,17 @@ def cache_capacity(
     settings: EngineSettings,
     length: int = 4096,
 ) -> CacheCapacity:
-    """Return what a replica holds in caches.
+    """Return the cache capacity of a replica.
 
     Parameters
     ----------
     length
-        Tokens of a usual request, for models whose windows and states make a token's bytes depend on it.
+        Tokens of a typical request, for models whose windows and states make a token's bytes depend on it.
 
     Raises
     ------
     InvalidInput
-        If the weights leave no room for a page: by how much, and what would help.
+        If the weights leave no room for a page: with the missing memory, and remedies.
     """
     free = cache_bytes(model, accelerator, parallelism, settings)
     split = min(parallelism.tensor, cache_shape(model).shares) * model.layers / _fullest(model, parallelism)
@@ -296,7 +296,6 @@ def activation_bytes(model: TransformerModel, parallelism: Parallelism, settings
 
 
 def _fullest(model: TransformerModel, parallelism: Parallelism) -> int:
-    """Return the layers of the fullest stage."""
     return -(-model.layers // parallelism.pipeline)
 
 
@@ -336,7 +335,7 @@ def other_element_bytes(model: TransformerModel, precision: str) -> float:
 def accelerator_weight_bytes(
     model: TransformerModel, parallelism: Parallelism, settings: EngineSettings
 ) -> float:
-    """Return the bytes of weights that an accelerator of a replica holds, in the stage with most layers.
+    """Return the weight bytes of an accelerator of a replica, in the stage with most layers.
 
     Embedding and output layer are on stages of their own where there are several. Attention is split ``tensor`` ways,
     and so are feed-forward parts and shared experts; routed experts are spread over all accelerators of a stage.
@@ -403,7 +402,7 @@ def adapter_shape(model: TransformerModel) -> AdapterShape:
 
 
 def adapter_bytes(model: TransformerModel, parallelism: Parallelism, settings: EngineSettings) -> float:
-    """Return the bytes of the adapters that an accelerator holds, in a stage of mean size."""
+    """Return the adapter bytes of an accelerator, in a stage of mean size."""
     if not settings.adapters:
         return 0.0
     shape = adapter_shape(model)

@@ -39,7 +39,7 @@ class PublishedOrdering:
     ----------
     what, unit : str
     ours, low, high : float
-        Ours, and the ends of what is published.
+        Our value, and the published range.
     origin : str
     explanation : str
         Reason for a difference, if any.
@@ -83,7 +83,7 @@ _REQUESTS = 3000
 
 
 def published_orderings() -> tuple[PublishedOrdering, ...]:
-    """Return what is published of networks for serving, with our own figures beside it."""
+    """Return published findings on networks for serving, with our own figures."""
     # how many more tokens a dollar of network brings without switches, for a mixture of experts
     cluster = ClusterSpec(8, 8, 400e9, 8, "h100")
     names = ("ideal-switch", "full-mesh", "topoopt")
@@ -110,7 +110,7 @@ def published_orderings() -> tuple[PublishedOrdering, ...]:
 
 
 def switch_prices_usd(switch: ServedFabric, row: ServedFabric, accelerators: int) -> dict[str, float]:
-    """Return what a switched network costs, and what it would have to for the published gain of another.
+    """Return the cost of a switched network, and the cost at which another one's published gain is reached.
 
     Both in dollars an accelerator. What a dollar of network costs in an hour is taken from the two rows themselves.
     """
@@ -123,7 +123,8 @@ def switch_prices_usd(switch: ServedFabric, row: ServedFabric, accelerators: int
 
 
 def _aware_routers() -> list[PublishedOrdering]:
-    """Return what a router that knows the network takes off the first token: on 64 accelerators, and on two servers."""
+    """Return the reduction of the time to first token by a network-aware router: on 64 accelerators, and on two
+    servers."""
     tp8, formats = Parallelism(tensor=8), EngineSettings("fp8")
     found = []
     for servers, low, high in ((8, -21.0, 0.0), (2, 0.0, 0.0)):
@@ -151,7 +152,7 @@ def _aware_routers() -> list[PublishedOrdering]:
 
 
 def _fidelities(any_way: ServedFabric, aware: ServedFabric) -> Iterator[tuple[str, float, str]]:
-    """Yield what is gained in closed form, and for the same load in the simulator, with the parts that change."""
+    """Yield the gain in closed form, and for the same load in the simulator, with its changed parts."""
     first, second = any_way.on.expected, aware.on.expected
     yield (
         "closed form",
@@ -196,7 +197,7 @@ def _played_ttft_s(row: ServedFabric) -> float:
 
 
 def deployment_rows() -> list[PublishedOrdering]:
-    """Return what a server reads and answers, in the figures that are published of it."""
+    """Return the input and output rates of a server, for deployments with published figures."""
     model, words = deployment_preset(PRESET)
     figures = deployment_figures(PRESET)
     found = []
@@ -208,7 +209,7 @@ def deployment_rows() -> list[PublishedOrdering]:
 
 
 def _asked(model: str, words: Mapping[str, Any], answers: int, load: RequestLoad) -> ServedFabric:
-    """Return the deployment with so many accelerators that answer, on rails."""
+    """Return the deployment with this many decode accelerators, on rails."""
     settings = EngineSettings(
         words["weight_precision"], two_batch_overlap=words["two_batch_overlap"], engine=words["engine"]
     )
@@ -258,7 +259,7 @@ def _with_hits(computed: PublishedOrdering, figure: DeploymentFigure) -> Publish
 
 
 def _answers(model: str, words: Mapping[str, Any], figure: DeploymentFigure) -> PublishedOrdering:
-    """Return the tokens that a server answers: at the published batch, or at the most that is as fast as published."""
+    """Return the output tokens of a server: at the published batch, or at the largest with the published speed."""
     load = _load(figure)
     row = _asked(model, words, figure.ranks, load)
     cached = load.prompt_tokens + load.answer_tokens / 2

@@ -1,10 +1,10 @@
 """Queueing in closed form: waits for prefill (M/D/c) and for a batch (Erlang's C), and closed loops of clients.
 
-By Little's law ``c = X * (TTFT + (o - 1) * TPOT)`` holds exactly for ``c`` clients that ask again as soon as they are
-answered, at a throughput of ``X`` requests per second. The time per token is that of a step with all of them, and what
-prompts add to steps meanwhile: each request sees ``(B - 1) / o`` of them a token. vLLM, SGLang and TensorRT-LLM read
-prompts in the steps of the requests that decode (chunked prefill, Agrawal et al., Sarathi-Serve, OSDI 2024), which
-read the weights once for both: a prompt adds its arithmetic and its pairs, not a step of its own.
+By Little's law ``c = X * (TTFT + (o - 1) * TPOT)`` holds exactly for ``c`` clients that send their next request at
+once, at a throughput of ``X`` requests per second. The time per token is that of a step with all of them, plus the
+prompts added to steps meanwhile: each request sees ``(B - 1) / o`` of them per token. vLLM, SGLang and
+TensorRT-LLM prefill prompts in the decode steps of others (chunked prefill, Agrawal et al., Sarathi-Serve, OSDI
+2024), which read the weights once for both: a prompt adds its arithmetic and its pairs, not a step of its own.
 """
 
 import math
@@ -39,7 +39,7 @@ _HALVINGS = 24
 
 
 def waiting_share(servers: int, offered: float) -> float:
-    """Return the share of those that come who find all servers busy, of which so many are on average (Erlang's C).
+    """Return the probability that all servers are busy at an offered load (Erlang's C).
 
     Examples
     --------
@@ -86,7 +86,7 @@ def prompt_wait_s(rate_per_s: float, service_s: float, stages: int = 1, readers:
 def late_wait_s(
     rate_per_s: float, service_s: float, stages: int = 1, readers: int = 1, share: float = 0.9
 ) -> float:
-    """Return what a share of the prompts wait at most, where :func:`prompt_wait_s` is the mean.
+    """Return the quantile of the prompts' waiting time, whose mean is :func:`prompt_wait_s`.
 
     Those that wait at all do so about exponentially, as the exact tail of M/D/1 has it in heavy traffic.
 
@@ -106,7 +106,7 @@ def late_wait_s(
 
 
 def busy_limits(slack: Floats, readers: int, share: float = 0.9) -> Floats:
-    """Return how busy so many readers may be for a share of the prompts to wait no longer than ``slack``.
+    """Return the utilization of readers at which a share of the prompts wait no longer than ``slack``.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def busy_limits(slack: Floats, readers: int, share: float = 0.9) -> Floats:
 
 
 def place_wait_s(places: float, busy_places: float, holding_s: float) -> float:
-    """Return the mean wait for one of so many places, of which so many are taken on average (Erlang's C).
+    """Return the mean wait for a place, given the mean number of busy places (Erlang's C).
 
     Examples
     --------
@@ -145,7 +145,7 @@ def place_wait_s(places: float, busy_places: float, holding_s: float) -> float:
 def closed_loop(
     one: Replica, law: Constants, clients: Number, prompt: Number, answer: Number, held: Number
 ) -> ClosedLoop:
-    """Return what clients of a replica see, which read prompts and answer them on the same accelerators.
+    """Return the steady state of a replica that prefills and decodes for a closed loop of clients.
 
     Parameters
     ----------
@@ -172,10 +172,10 @@ def prompt_each_s(one: Replica, law: Constants, batch: Number, prompt: Number) -
 
 
 def mixed_prompt_s(one: Replica, law: Constants, batch: Number, prompt: Number) -> Floats:
-    """Return the seconds by which one prompt makes the steps longer in which so many requests decode.
+    """Return the delay of decode steps by one prompt, at a decode batch.
 
-    Tokens of the prompt are read with those of the requests; what an engine takes by itself where it reads a prompt
-    (``prompt_step_s``, ``prompt_layer_s``) is in the first token's time only.
+    Tokens of the prompt are processed with those of the requests; the engine's overhead of a prefill
+    (``prompt_step_s``, ``prompt_layer_s``) is in the time to first token only.
     """
     beside = np.minimum(one.attention_data, batch)
     alone, mixed = (token_s(one, law, tokens, decoding=False) for tokens in (batch, batch + beside * prompt))

@@ -37,7 +37,7 @@ class Objectives:
             raise InvalidInput(f"slo_share: expected a share above 0 and up to 1, got {self.share:g}")
 
     def met(self, ttft_s: Floats, tpot_s: Floats) -> Flags:
-        """Return of each request whether it meets both; an answer of one token has no time between tokens."""
+        """Return whether each request meets both objectives; answers of one token have no time per output token."""
         return (ttft_s <= self.ttft_s) & ~(np.nan_to_num(tpot_s) > self.tpot_s)
 
 
@@ -87,7 +87,7 @@ class Lengths:
     spread: float = 0.0
 
     def draw(self, count: int, rng: np.random.Generator) -> Ints:
-        """Return so many lengths, at least 1 each."""
+        """Return ``count`` lengths, at least 1 each."""
         if self.high:
             return rng.integers(self.low, self.high, count, np.int64, endpoint=True)
         if not self.spread:
@@ -165,7 +165,7 @@ class Requests:
         return replace(self, arrival_s=self.arrival_s / factor)
 
     def repeated(self, times: int) -> "Requests":
-        """Return the requests so many times, one behind the other."""
+        """Return the requests repeated ``times`` times in sequence."""
         span_s = float(self.arrival_s[-1]) * len(self) / max(len(self) - 1, 1)
         begins = np.repeat(np.arange(times), len(self))
         firsts = [self.block_first[:-1] + turn * len(self.blocks) for turn in range(times)]
@@ -180,12 +180,12 @@ class Requests:
 
 
 def parse_lengths(text: str | float, word: str) -> Lengths:
-    """Return the lengths that a word says.
+    """Parse lengths.
 
     Raises
     ------
     InvalidInput
-        With what is allowed.
+        With the allowed values.
 
     Examples
     --------
@@ -240,12 +240,12 @@ class Arrivals:
 
 
 def parse_arrivals(text: str) -> Arrivals:
-    """Return what a word says.
+    """Parse an arrival process.
 
     Raises
     ------
     InvalidInput
-        With what is allowed.
+        With the allowed values.
 
     Examples
     --------
@@ -270,7 +270,7 @@ def parse_arrivals(text: str) -> Arrivals:
 def draw_requests(
     arrivals: Arrivals, count: int, rate_per_s: float, inputs: Lengths, outputs: Lengths, seed: int
 ) -> Requests:
-    """Return so many requests; with another rate the same ones come nearer to each other, or farther apart.
+    """Draw ``count`` requests; another rate only scales the times between them.
 
     Times between two are Gamma distributed with mean 1/rate; with a variation of 1 that is a Poisson process.
 

@@ -12,12 +12,12 @@ from topoopt.base.errors import InvalidInput
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Halves:
-    """Two halves of a batch, one of which computes while what the other sends to experts is on its way.
+    """Two halves of a batch, one of which computes while the other's tokens are sent to experts.
 
     Attributes
     ----------
     decode_works_s, decode_sends_s, prefill_works_s, prefill_sends_s : array (points,) of float
-        Seconds that both halves compute, and that what they send takes, at the tokens of both; no output layer.
+        Compute time of both halves, and time of their sends, at the tokens of both; no output layer.
     layers : int
     """
 
@@ -29,7 +29,7 @@ class Halves:
 
 
 def overlapped_s(layers: Floats | int, works: Floats | float, sends: Floats | float) -> Floats:
-    """Return the longer of both, and of the shorter what no other half covers: that of one half in one layer."""
+    """Return the longer of both, plus the uncovered part of the shorter: one half in one layer."""
     return np.asarray(np.maximum(works, sends) + np.minimum(works, sends) / (2 * layers))
 
 
@@ -37,16 +37,16 @@ def overlapped_s(layers: Floats | int, works: Floats | float, sends: Floats | fl
 class StepTable:
     """Step times, tabulated for one model, accelerator, split and engine.
 
-    A step that takes ``T`` tokens, ``R`` of which ask for a next token, lasts
-    ``base_s(T) + head_s(R) + decode_s_per_token * C + prefill_s_per_pair * P``, where ``C`` is the number of tokens
-    that the decoding requests have in their caches together, and ``P`` the pairs of a prompt's token and an earlier
-    one that attention looks at. Between the entries of a table times are linear.
+    A step that takes ``T`` tokens, ``R`` of which ask for a next token, lasts ``base_s(T) + head_s(R) +
+    decode_s_per_token * C + prefill_s_per_pair * P``, where ``C`` is the number of tokens that the decoding requests
+    have in their caches together, and ``P`` the pairs of a prompt's token and an earlier one that attention looks at.
+    Between the entries of a table times are linear.
 
     Attributes
     ----------
     tokens : array (points,) of int, ascending from 1
     base_s : array (points,) of float
-        Seconds of all layers without attention's caches: weights, communication, what the engine adds.
+        Time of all layers without attention's caches: weights, communication, engine overhead.
     prefill_base_s : array (points,) of float
         The same for a step that only prefills, which engines run without captured graphs.
     head_s : array (points,) of float
@@ -72,7 +72,7 @@ class StepTable:
     halves: Halves | None = None
 
     def decode_s(self, batch: float, cached_tokens: float, network_s: float = 0.0) -> float:
-        """Return the seconds of a step in which so many requests decode, with so many cached tokens together.
+        """Return the time of a decode step, given the batch and its total cached tokens.
 
         Parameters
         ----------
@@ -88,7 +88,7 @@ class StepTable:
         return float(alone + self.at(batch, self.head_s))
 
     def prefill_s(self, prompt_tokens: float, prompts: float = 1.0, network_s: float = 0.0) -> float:
-        """Return the seconds in which so many prompts, of so many tokens together and of equal length, are read."""
+        """Return the prefill time of prompts of equal length, given their total tokens."""
         pairs_s = self.prefill_s_per_pair * prompt_tokens * prompt_tokens / prompts / 2
         alone = self.at(prompt_tokens, self.prefill_base_s) + pairs_s + network_s
         if self.halves:
@@ -98,7 +98,7 @@ class StepTable:
         return float(alone + self.at(prompts, self.head_s))
 
     def with_network(self, decode_s: Floats, prefill_s: Floats) -> StepTable:
-        """Return the table with what a network adds at its points, array (points,), to both kinds of steps."""
+        """Return the table with network times at its points, array (points,), added to both kinds of steps."""
         base_s, prefill_base_s, halves = self.base_s + decode_s, self.prefill_base_s + prefill_s, self.halves
         if halves:
             halves = replace(

@@ -1,4 +1,4 @@
-"""Detection of the kind of a file, whoever wrote it, and the verbs that accept it. All kinds are listed here."""
+"""Detection of the kind of a file, by its content, and the verbs that accept it. All kinds are listed here."""
 
 import os
 import re
@@ -122,13 +122,13 @@ KINDS: Mapping[str, FileKind] = {
 def file_kind(path: str) -> str | None:
     """Return the name of the kind of a file or folder, as its content says it; None where nothing does.
 
-    Errors of the file (missing, cut short) are none here: whoever reads it says them.
+    File errors (missing, cut short) are ignored here; readers report them.
     """
     return recognized(path)
 
 
 def wrong_kind(path: str, *expected: str) -> InvalidInput | None:
-    """Return what to say of a file of another kind than those that are expected; None of one of them, or unknown."""
+    """Return the error for a file of an unexpected kind; None for an expected or unknown kind."""
     found = file_kind(path)
     if found is None or found in expected:
         return None
@@ -138,7 +138,7 @@ def wrong_kind(path: str, *expected: str) -> InvalidInput | None:
 
 @contextmanager
 def expecting(path: object, *expected: str) -> Iterator[None]:
-    """Say of a file that cannot be read, and is of another kind than is expected, what it is and who takes it."""
+    """Turn read errors of a file of another kind than expected into one that names its kind and verbs."""
     try:
         yield
     except InvalidInput:
@@ -195,7 +195,7 @@ def of_text(text: str, suffix: str, path: str) -> str | None:
 
 
 def of_content(content: object) -> str | None:
-    """Return the kind of what a YAML, JSON or TOML file holds."""
+    """Return the kind of the content of a YAML, JSON or TOML file."""
     if isinstance(content, Mapping):
         return _of_mapping(content)
     return _of_rows(content) if isinstance(content, list) else None
@@ -242,7 +242,6 @@ def _of_mapping(content: Mapping[str, Any]) -> str | None:
 
 
 def _of_rows(rows: Sequence[Any]) -> str | None:
-    """Return the kind of a list in YAML or JSON."""
     if rows and all(isinstance(row, Mapping) and "item" in row for row in rows):
         return "prices" if all("usd" in row for row in rows) else "watts"
     return None
@@ -278,7 +277,7 @@ def _is_number(cell: str) -> bool:
 
 
 def _of_archive(path: str) -> str | None:
-    """Return the kind of a zip file: a program of ``torch.export``, what ``torch.save`` wrote, or arrays of NumPy."""
+    """Return the kind of a zip file: a program of ``torch.export``, output of ``torch.save``, or arrays of NumPy."""
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()

@@ -2,8 +2,8 @@
 
 The protocol Work: an iteration of a job, and the properties that every kind of work has.
 
-The work of operators and of transformers is in ``work.py``. Higher packages keep what they add to a kind of work (its
-task graph, its search, its part of a plan file, its words on a page) in tables of their own, keyed by ``kind``.
+The work of operators and of transformers is in ``work.py``. Higher packages keep their additions per kind of work
+(task graph, search, part of a plan file, page) in tables of their own, keyed by ``kind``.
 """
 
 from dataclasses import dataclass
@@ -112,10 +112,10 @@ class Work(Protocol):
         """Return the short name of a strategy, empty where it has none."""
 
     def traffic(self, strategy: ParallelStrategy, cluster: ClusterSpec, settings: JobSettings) -> Traffic:
-        """Return what one iteration moves under a strategy."""
+        """Return the traffic of one iteration under a strategy."""
 
     def on(self, cluster: ClusterSpec, settings: JobSettings) -> "Work":
-        """Return the same work on another cluster, as many samples on an accelerator as before.
+        """Return the same work on another cluster, with the same batch per accelerator.
 
         Raises
         ------
@@ -152,7 +152,7 @@ def refuse_too_many_servers(cluster: ClusterSpec) -> None:
     Raises
     ------
     Infeasible
-        With the need, and what there is.
+        With the memory needed, and the memory available.
     """
     needed_bytes = _BYTES_OF_A_PAIR * cluster.servers**2
     refuse_too_large(f"servers {cluster.servers}", needed_bytes, "use fewer servers")
@@ -177,7 +177,7 @@ def traffic_job(
     compute_s: float = 0.0,
     hidden_share: float = 0.0,
 ) -> Job:
-    """Return the job of known traffic and no operators: ``origin`` is what was read, in words.
+    """Return the job of known traffic without operators; ``origin`` describes the source.
 
     All bytes are ready at once; where an iteration computes for ``compute_s``, too, a share of each transfer may move
     beside that and the rest after it.
@@ -214,7 +214,7 @@ def training_job(work: TransformerWork, cluster: ClusterSpec, precision: str) ->
 
 
 def job_on(job: Job, cluster: ClusterSpec) -> Job:
-    """Return the job on another cluster, as many samples on each accelerator as before.
+    """Return the job on another cluster, with the same batch per accelerator.
 
     Raises
     ------
@@ -242,7 +242,7 @@ it is the last one."""
 
 
 def job_traffic(job: Job, strategy: ParallelStrategy) -> Traffic:
-    """Return what one iteration of a job moves under a strategy."""
+    """Return the traffic of one iteration of a job under a strategy."""
     kept = job.cluster.servers <= LARGEST_TO_KEEP
     return (_kept_traffic if kept else _last_traffic)(job, strategy)
 
@@ -256,7 +256,8 @@ _last_traffic = lru_cache(maxsize=1)(_traffic)
 
 
 def job_mfu(job: Job, iteration_time_s: float) -> float:
-    """Return the model FLOPs utilization of a transformer's job: FLOPs of the model over what the accelerators could.
+    """Return the model FLOPs utilization of a transformer's job: FLOPs of the model over the peak of the
+    accelerators.
 
     Recomputed FLOPs do not count; the peak is that of the job's precision.
     """

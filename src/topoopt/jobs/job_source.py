@@ -85,7 +85,7 @@ else:
     ServingPart = create_model(
         "ServingPart",
         __base__=Strict,
-        __doc__="A served model: its name, and the words of the vocabulary; what is not said is searched or usual.",
+        __doc__="A served model: its name and options; missing ones are searched or have defaults.",
         model=(str | None, None),
         **{word.name: (_KINDS.get(word.name, word.kind) | None, None) for word in described(ServingWords)},
     )
@@ -101,7 +101,7 @@ def is_serving_job(word: str) -> bool:
 
 
 def read_serving_job(path: str) -> tuple[str | None, dict[str, Any]]:
-    """Return the model of a job that serves one, and the words that the file says.
+    """Return the model of a serving job, and the options in its file.
 
     Raises
     ------
@@ -221,7 +221,7 @@ def _model_of(name: str) -> str:
 
 
 def _nearer(name: str, unknown: InvalidInput) -> InvalidInput:
-    """Return what there is to say of transformers where one is near, or why the model is none; else ``unknown``."""
+    """Return an error that names similar transformers, or why the model is none; else ``unknown``."""
     try:
         find_transformer(name)
     except InvalidInput as reason:

@@ -43,8 +43,8 @@ class JobRequest:
     Attributes
     ----------
     model, variant, config, operators, program, profile, traffic : str
-        A model's name, or the path of a file; ``config`` is a transformer's ``config.json``,
-        ``program`` one of ``torch.export`` or in ONNX, ``traffic`` a matrix or what a run has sent.
+        A model's name, or the path of a file; ``config`` is a transformer's ``config.json``, ``program`` one of
+        ``torch.export`` or in ONNX, ``traffic`` a matrix or a recording.
     training : mapping
         Fields of :class:`TrainingPart`, for transformers.
     hyperparameters : mapping
@@ -60,7 +60,7 @@ class JobRequest:
     places : mapping
         Place of each option in its file, such as ``job.yaml: training.tp``.
     described : OperatorGraph, Traffic, TransformerModel or Recording, optional
-        A model that is no file and has no name in the zoo: made in Python; or what the files of a run say.
+        A model that is no file and has no name in the zoo: made in Python; or the recording of a run.
     """
 
     model: str = ""
@@ -97,7 +97,7 @@ class JobRequest:
         )
 
     def input_digests(self) -> dict[str, str]:
-        """Return the SHA-256 of every file that the job is made of, and of what is described in Python, by name."""
+        """Return the SHA-256 of every file that the job is made of, and of objects described in Python, by name."""
         named = filter(None, self.files_by_word().values())
         paths = (*self.files, *(file for path in named for file in recorded_files(path)))
         digests = {Path(path).name: digest(read_bytes(path)) for path in paths}
@@ -108,7 +108,7 @@ class JobRequest:
         return digests
 
     def files_by_word(self) -> dict[str, str]:
-        """Return the file that each word names; empty where it names none."""
+        """Return the files by option."""
         training = {word: str(self.training.get(word, "")) for word in TRAINING_FILES}
         named = {word: text for word, text in training.items() if names_file(text)}
         return {**{word: getattr(self, word) for word in WORK_FILES}, **named}
@@ -119,7 +119,7 @@ _Text = Annotated[str, BeforeValidator(lambda value: str(value) if type(value) i
 
 
 class ClusterPart(Strict):
-    """Fields of ClusterSpec, of which any may be left to the flags or the defaults."""
+    """Fields of ClusterSpec, any of which may be left to the flags or the defaults."""
 
     servers: int | None = Field(default=None, ge=2)
     degree: int | None = Field(default=None, ge=1)
@@ -155,7 +155,7 @@ else:
     TrainingPart = create_model(
         "TrainingPart",
         __base__=_TrainingNumbers,
-        __doc__="How a transformer is trained, by the words of the vocabulary: what is not said is searched.",
+        __doc__="Training options of a transformer; missing ones are searched.",
         **{
             word.name: (word.kind | None, None)
             for word in described(TrainingWords)
@@ -203,7 +203,7 @@ class JobModel(Strict):
 
 
 def job_from_mapping(mapping: Any, path: str | Path) -> JobRequest:
-    """Return what the content of a job file asks for; files that it names lie beside it.
+    """Return the request in the content of a job file; relative file names start at its folder.
 
     Raises
     ------
@@ -249,7 +249,7 @@ def read_cluster_part(path: str | Path) -> dict[str, Any]:
 
 
 def cluster_places(cluster: Mapping[str, Any], before: str) -> dict[str, str]:
-    """Return where each field of a cluster stands in the file that says it; ``before`` is the file and the part."""
+    """Return the place of each field of a cluster in its file; ``before`` is the file and the part."""
     return {field: f"{before}{_key(ClusterPart, field)}" for field in cluster}
 
 
@@ -265,7 +265,6 @@ def _places(document: JobModel, place: str) -> dict[str, str]:
 
 
 def _key(part: type[Strict], field: str) -> str:
-    """Return what a field is called in the file."""
     return part.model_fields[field].alias or field
 
 
@@ -287,8 +286,7 @@ def training_of_text(text: str, place: str) -> dict[str, Any]:
     Raises
     ------
     InvalidInput
-        For an unknown word, one that stands twice, a value that it cannot have, or the name of a file: a table says
-        everything itself.
+        For an unknown or repeated option, an invalid value, or the name of a file: a table has no files.
 
     Examples
     --------
@@ -310,7 +308,7 @@ def training_of_text(text: str, place: str) -> dict[str, Any]:
 
 
 def text_of_training(training: Mapping[str, Any]) -> str:
-    """Return words and values as one text, always in the same order; :func:`training_of_text` reads it.
+    """Return options as one text, in a fixed order; :func:`training_of_text` parses it.
 
     Examples
     --------
@@ -321,7 +319,7 @@ def text_of_training(training: Mapping[str, Any]) -> str:
 
 
 def training_kinds() -> dict[str, Any]:
-    """Return the type of each word of a training, with its bounds, as a model of a file takes it."""
+    """Return the type of each training option with its bounds, for a pydantic model."""
     kinds = {}
     for name, key in TrainingPart.model_fields.items():
         kind = get_args(key.annotation)[0]
@@ -342,13 +340,13 @@ def _written(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return what JSON can hold of a set or an array, always in the same order."""
+    """Return a set or an array as a JSON-compatible value, in a fixed order."""
     return sorted(value) if isinstance(value, frozenset) else value.tolist()
 
 
 @contextmanager
 def in_its_place(request: JobRequest) -> Iterator[None]:
-    """Say of a mistake in a word of a file where it stands: ``job.yaml: training.tp 3: does not divide …``."""
+    """Add the place of an option in its file to an error: ``job.yaml: training.tp 3: does not divide …``."""
     try:
         yield
     except TopoOptError as error:
@@ -359,7 +357,7 @@ def in_its_place(request: JobRequest) -> Iterator[None]:
 
 
 def _placed(message: str, request: JobRequest) -> str:
-    """Return the message with the place of the word that it begins with, or of the word that names a missing file."""
+    """Return the message with the place of its leading option, or of the option that names a missing file."""
     for word, path in request.files_by_word().items():
         if path and message.startswith(f"{path}: ") and word in request.places and not is_file(path):
             return f"{request.places[word]}: {message}"
@@ -374,7 +372,7 @@ def _placed(message: str, request: JobRequest) -> str:
 
 
 def requested_cluster(request: JobRequest, servers: int) -> ClusterSpec:
-    """Return the cluster asked for, the rest from :data:`DEFAULT_CLUSTER`; ``servers`` where none were named."""
+    """Return the requested cluster, completed from :data:`DEFAULT_CLUSTER`; ``servers`` is the default size."""
     return ClusterSpec(**{**DEFAULT_CLUSTER, "servers": servers, **request.cluster})
 
 

@@ -39,7 +39,7 @@ from topoopt.workloads.recorded import (
 MATRICES = (".csv", ".npy")
 PER_SERVER = "accelerators_per_server"
 _Given = tuple[Traffic, str, int | None, IterationTimes | None]
-"""The traffic, what it was read from in words, the accelerators of a server and the times, where the file says them."""
+"""The traffic, a description of its source, the accelerators per server and the times, where the file has them."""
 
 
 def requested_job(request: JobRequest) -> Job:
@@ -78,7 +78,7 @@ def requested_job(request: JobRequest) -> Job:
 
 
 def program_words(request: JobRequest) -> str:
-    """Return what the program that a request names is, and how it was counted, in words."""
+    """Return a description of the request's program and of how it was counted."""
     return _program(request)[1]
 
 
@@ -89,7 +89,6 @@ def _program(request: JobRequest) -> tuple[OperatorGraph, str]:
 
 
 def _own_graph(request: JobRequest) -> OperatorGraph:
-    """Return the operators of a file, or those made in Python."""
     graph, batch = request.described, request.batch_per_accelerator
     if graph is None and request.program:
         read, _ = _program(request)
@@ -133,7 +132,7 @@ def _profiled_job(request: JobRequest, settings: JobSettings) -> Job:
 
 
 def _measured_job(request: JobRequest, profile: DeviceProfile) -> Job:
-    """Return the job with times of ``topoopt profile``; what is not said is as it was measured."""
+    """Return the job with times of ``topoopt profile``; missing options are as measured."""
     _check_measured(request, profile)
     accelerator = {"accelerator": profile.device.accelerator} if profile.device.accelerator else {}
     measured = {"servers": profile.servers, "accelerators_per_server": profile.accelerators_per_server}
@@ -156,7 +155,7 @@ def _measured_job(request: JobRequest, profile: DeviceProfile) -> Job:
 
 
 def _check_measured(request: JobRequest, profile: DeviceProfile) -> None:
-    """Refuse what does not go with a profile of another device, precision or kind of model."""
+    """Refuse options that differ from the profile's device, precision or kind of model."""
     place, device, settings = request.profile, profile.device, request.settings
     if profile.source == "transformer":
         raise InvalidInput(
@@ -192,12 +191,12 @@ def given_traffic_job(request: JobRequest) -> Job:
     """Return the job of known traffic.
 
     Rows of a matrix are servers. They are accelerators where ``servers`` times ``accelerators_per_server`` are as many,
-    or only the latter is said. A recording is of accelerators, and may say itself which share a server.
+    or only the latter is given. A recording is of accelerators, and may itself contain which share a server.
 
     Raises
     ------
     InvalidInput
-        If the traffic cannot be read, is not of the servers that are said, or a word is for operators.
+        If the traffic cannot be read, is for another number of servers, or an option is for operators.
     """
     what = request.traffic or "the traffic"
     allowed = ("iterations",) if is_recording(request) else ()
@@ -221,7 +220,7 @@ def given_traffic_job(request: JobRequest) -> Job:
 
 
 def is_recording(request: JobRequest) -> bool:
-    """Return whether the traffic is what a run has sent, and no matrix."""
+    """Return whether the traffic is a recording, not a matrix."""
     suffix = Path(request.traffic).suffix.lower()
     return isinstance(request.described, Recording) or (bool(request.traffic) and suffix not in MATRICES)
 
@@ -253,7 +252,7 @@ def _traffic(request: JobRequest, what: str) -> _Given:
 
 
 def _folds(cluster: Mapping[str, Any], rows: int) -> int | None:
-    """Return how many rows of a matrix are one server; None where each is one."""
+    """Return the rows of a matrix per server; None where each row is one."""
     per_server, servers = cluster.get(PER_SERVER), cluster.get("servers")
     if per_server in (None, 1) or servers == rows:
         return None
@@ -261,7 +260,7 @@ def _folds(cluster: Mapping[str, Any], rows: int) -> int | None:
 
 
 def _refuse_words(request: JobRequest, what: str) -> None:
-    """Refuse what is said of operators, once the traffic has been read: its own mistakes come first."""
+    """Refuse options about operators for known traffic, after reading it: its own errors come first."""
     if request.profile:
         raise InvalidInput(f"{request.profile}: {what} holds bytes and no operators; leave it out")
     if request.variant:

@@ -71,7 +71,7 @@ class JobSettings:
     optimizer : str
         ``sgd``, ``momentum`` or ``adam``: state kept per parameter.
     bucket_bytes : int
-        Gradients are joined into AllReduces of at least so many bytes; 0: one for every weight tensor;
+        Gradients are joined into AllReduces of at least this many bytes; 0: one for every weight tensor;
         :data:`~topoopt.jobs.AUTO_BUCKET`: as many as a plan finds best.
     collective : str
         Algorithm of collectives, a name in :data:`topoopt.collectives.COLLECTIVE_NAMES`. A plan is searched with

@@ -93,13 +93,13 @@ class OperatorsWork:
         return operators_work(self.graph, cluster, settings, self.profiles)
 
     def time(self, index: int, split: OperatorSplit) -> OperatorTime:
-        """Return what one part of an operator costs under a split."""
+        """Return the time of one part of an operator under a split."""
         samples = part_samples(split, self.global_batch)
         return self.timer.time(self.graph.operators[index], samples, split.channel_degree)
 
 
 ORDER = "tp-cp-ep-dp-pp"
-"""The usual order of ranks, the first changing fastest (Megatron-LM)."""
+"""Default order of ranks, the first changing fastest (Megatron-LM)."""
 PLAIN = "1f1b"
 """The schedule of stages that names do not say."""
 Words = Mapping[str, int | float | str | bool]
@@ -140,7 +140,7 @@ class Layout:
 
     @property
     def name(self) -> str:
-        """The degrees in short, and the order of the ranks where it is another than the usual one.
+        """Short form of the degrees, with the order of the ranks where it is not the default.
 
         Examples
         --------
@@ -296,7 +296,7 @@ class TransformerWork:
         return self.layout(strategy).name
 
     def traffic(self, strategy: ParallelStrategy, cluster: ClusterSpec, settings: JobSettings) -> Traffic:
-        """Return what the layout's step moves."""
+        """Return the traffic of the layout."""
         return self.layout(strategy).step.traffic
 
     def on(self, cluster: ClusterSpec, settings: JobSettings) -> "TransformerWork":
@@ -309,7 +309,7 @@ class TransformerWork:
         return self.layouts[strategy.layout]
 
     def tokens_per_s(self, iteration_time_s: float) -> float:
-        """Return how many tokens are trained in a second."""
+        """Return the training rate in tokens per second."""
         return self.tokens() / iteration_time_s
 
 

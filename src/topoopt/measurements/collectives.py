@@ -1,4 +1,4 @@
-"""Measured collectives (nccl-tests): a CSV in, predictions of a calibration beside what was measured.
+"""Measured collectives (nccl-tests): a CSV in, predictions of a calibration beside the measurements.
 
 Ranks fill servers in order. A network that reduces in its switches (SHARP) is predicted as one that does not: the four
 rows that are known are 14 % faster than predicted on H100 servers. An AllReduce that NVSwitches reduce (NVLS) is
@@ -174,7 +174,7 @@ def collective_times(collectives: Sequence[MeasuredCollective], calibration: Cal
 def seconds_of(
     names: Sequence[str], systems: Sequence[System], ranks: Floats, size: Floats, calibration: Calibration
 ) -> Floats:
-    """Return the predicted seconds of collectives of so many bytes among so many ranks, which fill servers in order."""
+    """Return the predicted times of collectives; ranks fill servers in order."""
     links, stride = Links(stacked_machines(systems), calibration, ranks), np.ones_like(ranks)
     passes = np.array([RING_PASSES.get(name, 0) for name in names], np.float64)
     gathers = links.gather_s(ranks, stride, size, passes)
@@ -225,7 +225,7 @@ class CollectiveTime:
         return None if self.measured_s is None else percent_off(self.time_s, self.measured_s)
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain values, with the bandwidths of nccl-tests."""
+        """Return a JSON-compatible mapping, with the bandwidths of nccl-tests."""
         rate = self.size_bytes / self.time_s
         passes = RING_PASSES.get(self.collective, 1)
         bus = {"bus_bytes_per_s": rate * passes * (self.ranks - 1) / self.ranks}
@@ -244,7 +244,7 @@ class CollectiveTimes:
     assumed : str
         The machines that were taken, where none are measured.
     asked_bytes : float or None
-        Size that was asked for; the others stand beside it.
+        Requested size; the others are given in addition.
     """
 
     what: str
@@ -264,7 +264,7 @@ class CollectiveTimes:
         return errors_by(off, total=True)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the answer as plain values."""
+        """Return a JSON-compatible mapping."""
         return {
             "collectives": self.what,
             **fields_of(self, "assumed", "asked_bytes"),
@@ -284,7 +284,7 @@ ACCURACY = (
 )
 """Measured on ``benchmarks/data/collectives.csv``."""
 SIZES = tuple(2**20 * 4**step for step in range(7))
-"""Bytes beside those that are asked for: 1 MiB to 4 GiB."""
+"""Additional sizes: 1 MiB to 4 GiB."""
 
 
 def collective_sizes(
@@ -295,7 +295,7 @@ def collective_sizes(
     calibration: Calibration,
     one_shot: bool = False,
 ) -> CollectiveTimes:
-    """Return how long a collective takes among so many accelerators, also of other sizes.
+    """Return the time of a collective among accelerators, also for other sizes.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Fits of constants to measured runs, and errors of predictions: one search, one cross-validation, one score.
 
-Robust least squares on the misses of a law, with every constant regularized to where it starts: a handful of runs moves
-only what they constrain.
+Robust least squares on the residuals of a model, with every constant regularized to its start: a handful of runs
+changes only the constants that they constrain.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ from topoopt.transformers import Bounds, rounded
 
 @dataclass(frozen=True, slots=True)
 class Error:
-    """Errors of some runs in percent of what was measured.
+    """Errors of some runs in percent of the measurements.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Error:
     bias_percent: float
 
     def to_json(self) -> dict[str, Any]:
-        """Return it with the keys that all answers have."""
+        """Return the error with the common keys of all answers."""
         return {
             "runs": self.runs,
             "mape": self.mape_percent,
@@ -50,7 +50,7 @@ EVERYTHING = "all"
 LawT = TypeVar("LawT")
 CalibrationT = TypeVar("CalibrationT")
 ROBUST_FROM = 1.5
-"""Misses beyond so many times their spread count linearly: published tables have misprints and odd days."""
+"""Multiple of the spread beyond which misses count linearly: published tables have misprints and outliers."""
 NOTHING = 1e-9
 """Smaller values are none: where a share ends at its lower bound, the search stops just above."""
 BEGINNINGS = 4
@@ -68,7 +68,7 @@ ERROR_KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A constant of a law: where a fit starts and to what it is regularized, its bounds, and what it came to."""
+    """A constant of a law: its start (also the target of the regularization), its bounds, and its fitted value."""
 
     name: str
     bounds: Bounds
@@ -151,14 +151,14 @@ def fit_constants(
 
 
 def random_parts(runs: int, seed: int) -> Ints:
-    """Return the part of each run, numbered, of :data:`FOLDS` or as many as there are runs."""
+    """Return a random fold number per run, of :data:`FOLDS` folds or as many as there are runs."""
     parts = np.empty(runs, np.int64)
     parts[np.random.default_rng(seed).permutation(runs)] = np.arange(runs) % FOLDS
     return parts
 
 
 def held_out(parts: Ints, fit: Callable[[Ints], LawT], predict: Callable[[LawT, Ints], Floats]) -> Floats:
-    """Return what is predicted of each run by a law that was fitted to the runs of all other parts."""
+    """Return held-out predictions: each run's by a model fitted to the other folds."""
     found = np.empty(len(parts))
     for part in np.unique(parts):
         own = np.flatnonzero(parts == part)
@@ -203,7 +203,7 @@ class CalibrationFit(Generic[CalibrationT]):
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the answer as plain values."""
+        """Return a JSON-compatible mapping."""
         return {
             **fields_of(self, "runs_file", "runs"),
             **self.about,
@@ -213,7 +213,7 @@ class CalibrationFit(Generic[CalibrationT]):
 
 
 def percent_off(predicted: float, measured: float) -> float:
-    """Return by how much a prediction is off, in percent of what was measured."""
+    """Return the relative error of a prediction, in percent of the measured value."""
     return 100 * (predicted / measured - 1)
 
 

@@ -17,9 +17,9 @@ from topoopt.schema.files import csv_lines, packaged_rows, read_text
 
 Row = Mapping[str, str]
 LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
-"""In Markdown: what it shows counts."""
+"""A Markdown link, of which the text counts."""
 REMARK_BEHIND = re.compile(r"(.*?\d\S*)\s*[(\[].*")
-"""A number, and what stands behind it in parentheses, such as that of another precision."""
+"""A number followed by text in parentheses, such as that of another precision."""
 THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+(\.\d*)?")
 SIZED = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg])i?", re.IGNORECASE)
 SIZES = {"k": 2**10, "m": 2**20, "g": 2**30}
@@ -33,7 +33,7 @@ _SIGNS = (
     (r"/", " per "),
     (r"[()\[\]*_`,.-]", " "),
 )
-"""Patterns in a heading, and what they say: ``#-GPUs``, ``Number of GPUs``, ``MFU (%)``, ``Tokens / sec / GPU``."""
+"""Patterns in a heading, and their replacements: ``#-GPUs``, ``MFU (%)``, ``Tokens / sec / GPU``."""
 _SAME_WORDS = {
     **dict.fromkeys(("sec", "secs", "second", "seconds"), "s"),
     **dict.fromkeys(("tok", "toks", "token"), "tokens"),
@@ -51,7 +51,7 @@ RULE = set("|:- ")
 
 
 def plain_heading(written: str) -> str:
-    """Return a heading without capitals, signs and what else differs between writers."""
+    """Return a heading normalized: lower case, without signs and differences between writers."""
     plain = written.lower()
     for pattern, word in _SIGNS:
         plain = re.sub(pattern, word, plain)
@@ -123,8 +123,6 @@ class RunTable:
 
     Attributes
     ----------
-    headings : tuple of str
-        Headings as written.
     unknown_columns : tuple of str
         Headings that nothing is read from.
     """
@@ -162,7 +160,7 @@ class NotScored:
     reason: str
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return a JSON-compatible mapping."""
         return {"id": self.row.name, "dataset": self.row.dataset, "reason": self.reason}
 
 
@@ -176,7 +174,7 @@ class MeasuredRuns(Generic[RunT]):
 
 
 def read_run_table(path: str | Path, known: RunColumns) -> RunTable:
-    """Return a table of measured runs; every known column has its usual name beside the heading.
+    """Return a table of measured runs; every known column has its canonical name beside the heading.
 
     Lines without any cell are left out. Cells are separated by commas, or where the first line has more of them by
     semicolons, tabs or bars, as in Markdown.

@@ -1,4 +1,4 @@
-"""The k-ary fat-tree of full bisection, sized by what TopoOpt's price buys."""
+"""The k-ary fat-tree of full bisection, sized for the price of TopoOpt."""
 
 from __future__ import annotations
 

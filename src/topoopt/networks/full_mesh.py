@@ -15,14 +15,14 @@ def wire(
 
 
 def bought(asked: pricing.Interfaces) -> pricing.Interfaces:
-    """Return a port for every other server; together they have the bandwidth of those asked for.
+    """Return one port per other server, with the total bandwidth of those requested.
 
     Where there are fewer servers than ports, some are joined by several cables.
 
     Raises
     ------
     Infeasible
-        If no server has so many ports.
+        If it needs more ports than a server can have.
     """
     others = asked.servers - 1
     if others <= asked.degree:

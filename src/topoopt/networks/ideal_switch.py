@@ -14,7 +14,7 @@ def wire(
 
 
 def realize(site: pricing.Site) -> pricing.Realization:
-    """Return the trees of switches that stand for the one."""
+    """Return the trees of switches that emulate a single one."""
     return pricing.realize_switches(site, one_switch=True)
 
 

@@ -32,7 +32,7 @@ def realize(site: pricing.Site) -> pricing.Realization:
 
 
 def note(options: pricing.FabricOptions, degree: int, planes: tuple[pricing.Plane, ...]) -> str:
-    """Return how the ports are split."""
+    """Return the split of the ports."""
     electrical = options.mixnet_electrical_interfaces(degree)
     return f"{electrical} of {degree} interfaces on a full-bisection fat-tree, the others on circuit switches"
 

@@ -19,7 +19,7 @@ DELAY_S = 25e-6
 
 
 def build(request: Any) -> Any:
-    """Return the circuits of the start, which go one way, and the rule by which they change."""
+    """Return the initial one-way circuits, and the rule of their changes."""
     return finder.circuit_fabric("sip-ml", request, DELAY_S, duplex=False, host_forwarding=False)
 
 

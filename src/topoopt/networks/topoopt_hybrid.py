@@ -16,7 +16,7 @@ def count(buying: pricing.Buying) -> pricing.Counted:
 
 
 def realize(site: pricing.Site) -> pricing.Realization:
-    """Return the panels, and the circuit switches of the technology that is named or usual."""
+    """Return the panels, and the circuit switches of the named or default technology."""
     servers, degree = site.interfaces.servers, site.interfaces.degree
     switched = site.options.hybrid_ocs_interfaces(degree)
     panels = pricing.optical_devices(
@@ -28,7 +28,7 @@ def realize(site: pricing.Site) -> pricing.Realization:
 
 
 def note(options: pricing.FabricOptions, degree: int, planes: tuple[pricing.Plane, ...]) -> str:
-    """Return how the ports are split."""
+    """Return the split of the ports."""
     switched = options.hybrid_ocs_interfaces(degree)
     return f"{switched} of {degree} interfaces behind optical circuit switches, the others behind panels"
 

@@ -1,4 +1,4 @@
-"""The page of any answer: one table from the kind of answer to what describes it.
+"""The page of any answer: one table from kinds of answers to page functions.
 
 The table names files, so that showing one kind of answer imports nothing that only others need. Plug-ins complete it.
 """
@@ -54,7 +54,7 @@ PAGES: Mapping[str, str] = MappingProxyType(
 
 
 def page_of(answer: Any) -> Page:
-    """Return what an answer says: what a terminal shows of it, and a notebook. A page is itself.
+    """Return the page of an answer, for a terminal or a notebook. A page is returned as it is.
 
     Raises
     ------

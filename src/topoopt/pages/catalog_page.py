@@ -86,7 +86,7 @@ def _source(row: Row) -> str:
 
 
 def _with_peaks(row: Row, rows: Sequence[Row]) -> Row:
-    """Give every precision that any accelerator has a column of its own; write prices and relocks in one cell."""
+    """Add a column for every precision of any accelerator; write prices and relocks in one cell."""
     if "relock_s" in row:
         return _optical(row)
     if "peaks" not in row:
@@ -98,7 +98,7 @@ def _with_peaks(row: Row, rows: Sequence[Row]) -> Row:
 
 
 def _optical(row: Row) -> Row:
-    """Return an optical switch with the price of a port as a range, and a relock that is assumed said to be so."""
+    """Return an optical switch with its port price as a range, and an assumed relock marked so."""
     plain = {
         key: value for key, value in row.items() if not key.startswith("port_") and key != "relock_quality"
     }

@@ -113,7 +113,7 @@ class Series:
     x, y : tuple
         Equally long. NaN in ``y`` leaves a gap; x may be words.
     published : bool
-        A figure of a paper, not one of ours: drawn hollow, so that nobody mistakes one for the other.
+        A published value, not ours: drawn hollow, to be clearly distinguished.
     joined : bool
         Whether points are joined by a line.
     stepped : bool
@@ -147,7 +147,7 @@ class Limit:
 
 
 def categories(series: Sequence[Series]) -> list[str]:
-    """Return the words on the x axis in the order in which they are first met."""
+    """Return the categories on the x axis, in order of first occurrence."""
     return list(dict.fromkeys(str(x) for one in series for x in one.x))
 
 
@@ -294,7 +294,7 @@ class TimelineChart:
 
 @dataclass(frozen=True, slots=True)
 class RingLine:
-    """A closed walk over the nodes of a circle, with what is said of it."""
+    """A closed walk over the nodes of a circle, with its label."""
 
     name: str
     walk: tuple[int, ...]

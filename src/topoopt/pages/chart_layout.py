@@ -2,8 +2,8 @@
 
 Colors, markers and dashes of the series of a chart, the same for every renderer.
 
-The colors are those of Okabe and Ito, which people with any color vision tell apart, without their yellow, which is
-too light on paper, and with a gray and a brown more. No series is told apart by its color alone: marker and dash
+The colors are those of Okabe and Ito, which are distinct with any color vision, without their yellow, which is
+too light on paper, plus a gray and a brown. No series is distinguished by color alone: marker and dash
 differ, too. A fabric, and a part of the iteration, has the same color in every chart.
 
 References
@@ -46,8 +46,7 @@ DASHES: Final[dict[str, Any]] = {
     "longdash": (0, (9, 2.5)),
     "longdashdot": (0, (9, 2.5, 1.2, 2.5)),
 }
-"""Dashes, with their matplotlib patterns. Only the first of six lines is solid, to show through where lines
-coincide."""
+"""Dashes, with their matplotlib patterns. Only the first of six lines is solid, to show through others."""
 KNOWN_COLORS: Final = {
     "half-the-ports": 1,
     "pareto-front": 6,
@@ -67,7 +66,7 @@ KNOWN_COLORS: Final = {
     "together": 6,
     "excess": 1,
 }
-"""Index into the colors of what stands beside each other most often; networks have theirs in the registry."""
+"""Color indices of the series that are most often side by side; networks have theirs in the registry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +169,7 @@ class Axis:
 
 
 def prefix_of(value: float, unit: str, *, powers: bool = False) -> tuple[str, float]:
-    """Return the prefix that suits a value, and how much it is: seconds have small ones, all else large ones.
+    """Return the prefix for a value, and its factor: seconds use small prefixes, other units large ones.
 
     Where ``powers`` of ten are written, long times stay seconds.
 
@@ -190,7 +189,7 @@ def prefix_of(value: float, unit: str, *, powers: bool = False) -> tuple[str, fl
 
 
 def words_and_unit(label: str) -> tuple[str, str, float]:
-    """Return what a label says without its unit, the unit, and how much of that the data are in.
+    """Return a label without its unit, the unit, and the data's factor of that unit.
 
     Examples
     --------
@@ -209,7 +208,7 @@ def number_axis(
 ) -> Axis:
     """Return an axis from the least to the largest of the values, with some room at its ends.
 
-    It begins at zero where it is asked to, and where the values come near to it; by logarithms it never does.
+    It begins at zero where requested, and where the values come near to it; by logarithms it never does.
     """
     numbers = [float(one) for one in values if not isinstance(one, str) and isfinite(one)]
     words, unit, scale = words_and_unit(label)
@@ -226,7 +225,7 @@ def number_axis(
 
 
 def line_axes(chart: LineChart) -> tuple[Axis, Axis]:
-    """Return both axes of lines; that of words has numbers that mean nothing."""
+    """Return both axes of lines; a category axis has arbitrary numbers."""
     limits = tuple(limit.value for limit in chart.limits)
     x = number_axis(
         chart.x_label,
@@ -273,7 +272,7 @@ def ring_cables(walk: tuple[int, ...]) -> Cables:
 
 
 def strands(chart: CircleChart) -> tuple[list[tuple[str, Cables]], tuple[str, Cables]]:
-    """Return name and cables of each ring, and of what is in none."""
+    """Return name and cables of each ring, and of the cables in none."""
     rings = [(ring.name, ring_cables(ring.walk)) for ring in chart.rings]
     in_rings = {pair for _, pairs in rings for pair in pairs}
     others = {(min(a, b), max(a, b)) for a, b, *_ in chart.links} - in_rings
@@ -307,7 +306,6 @@ def styles_of(names: Sequence[str]) -> tuple[Style, ...]:
 
 @cache
 def _network_colors() -> dict[str, int]:
-    """Return the colors of networks by name and by label, as keys are written."""
     return {
         _key(word): one.color
         for one in NETWORKS.values()

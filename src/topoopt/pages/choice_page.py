@@ -43,7 +43,7 @@ NEAREST = 3
 
 
 def choice_page(choice: Choice) -> Page:
-    """Return everything that there is to say about what to buy."""
+    """Return the page of a choice."""
     point = choice.decision.point
     jobs = ", ".join(f"{job.name} {job.share:.0%}" for job in choice.mix)
     mix = choice.mix
@@ -90,7 +90,7 @@ def choice_page(choice: Choice) -> Page:
 
 
 def _dominated(choice: Choice) -> Iterator[str]:
-    """Yield how many planned networks are dominated by which row of the front, and the nearest of them."""
+    """Yield the number of planned networks dominated by each row of the front, and the nearest of them."""
     rows = choice.dominated
     if not rows:
         return
@@ -187,7 +187,6 @@ def _cause(turn: Turn) -> str:
 
 
 def _robust(choice: Choice) -> Iterator[str]:
-    """Yield what does not change the answer."""
     moved = {turn.name for turn in choice.turns if turn.kind == PRICE}
     parts = dict.fromkeys(part for point in choice.points for part in point.parts_usd())
     still = [price_words(part) for part in parts if part not in moved]
@@ -244,12 +243,12 @@ def _all(choice: Choice) -> Section:
 
 
 def headline(choice: Choice) -> str:
-    """Return what to buy, what that costs and takes, and what the next ones of the front would change."""
+    """Return the network to buy, its cost and time, and the alternatives next to it on the front."""
     return " ".join([_taken(choice), _because(choice), *_neighbors(choice)])
 
 
 def price_words(part: str) -> str:
-    """Return what is paid for, in words.
+    """Return the name of a cost item.
 
     Examples
     --------
@@ -328,7 +327,7 @@ def _drawn(choice: Choice, other: Evaluated) -> str:
 
 
 def _saved(choice: Choice, other: Evaluated, change: float) -> str:
-    """Return whether a change of time is within the error, and what another network saves and loses for the work."""
+    """Return another network's savings and losses, and whether the change of time is within the error."""
     tie = ", a tie within the error" if 1 - SURE < faster_share(1 + change, 1.0) < SURE else ""
     found = choice.against(other)
     if found is None or found.network_saved_usd is None or found.servers_lost_usd is None:

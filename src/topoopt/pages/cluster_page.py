@@ -80,7 +80,6 @@ def cluster_page(result: ClusterResult) -> Page:
 
 
 def _machine(result: ClusterResult) -> str:
-    """Return what a server has; nothing where workers are servers of one accelerator, and of older files."""
     machine = result.settings.get("cluster")
     if not machine or any(run.schedule for run in result.fabrics):
         return ""
@@ -88,7 +87,7 @@ def _machine(result: ClusterResult) -> str:
 
 
 def headline(result: ClusterResult) -> str:
-    """Return the answer: iteration times of the first fabric and by how much the others are slower."""
+    """Return the headline: iteration times of the first fabric, and the slowdown of the others."""
     if not result.fabrics:
         return "No fabric could be built for this trace."
     own, others = result.fabrics[0], result.fabrics[1:]
@@ -109,7 +108,7 @@ def headline(result: ClusterResult) -> str:
 
 
 def _price(runs: Sequence[FabricRun]) -> str:
-    """Return what the first network costs, and which beat it in price and mean time or tie with it for less."""
+    """Return the cost of the first network, and those that beat it in price and mean time or tie for less."""
     if runs[0].cost_usd is None:
         return ""
     ranked = list(zip(runs, standings(runs, lambda run: run.iteration_time_s.mean), strict=True))
@@ -205,7 +204,7 @@ def alone_s(run: FabricRun) -> float:
 
 
 def added_s(run: FabricRun) -> float:
-    """Return what sharing adds to that."""
+    """Return the time added by sharing."""
     return fmean(job.iteration_time_mean_s for job in run.trained) - alone_s(run)
 
 
@@ -247,7 +246,7 @@ def job_times(result: ClusterResult) -> BarChart:
 
 
 def waiting_shares(result: ClusterResult) -> BarChart:
-    """Return what the time from arrival to end is spent with, on average over the jobs."""
+    """Return the breakdown of the time from arrival to end, on average over the jobs."""
     unit, scale = time_unit(max((run.completion_time_s.mean for run in result.fabrics), default=1.0))
     parts: dict[str, Source] = {
         "iterating": lambda run: run.completion_time_s.mean - run.queueing_s.mean - run.rewiring_s.mean,
@@ -296,7 +295,7 @@ def servers_busy(result: ClusterResult) -> LineChart:
 
 
 def occupancy(number: int, run: FabricRun, servers: int) -> TimelineChart:
-    """Return which job is on which server when, by model.
+    """Return the jobs on each server over time, colored by model.
 
     ``number`` tells the charts of fabrics of one name apart.
     """
@@ -324,7 +323,7 @@ def _shares(
     unit: tuple[str, float] | None = None,
     jobs_of: Callable[[FabricRun], tuple[JobRecord, ...]] = lambda run: run.jobs,
 ) -> LineChart:
-    """Return the share of jobs, or of iterations, with at most such a time; words are name, title and axis."""
+    """Return a CDF of times over jobs, or over iterations; words are name, title and axis."""
     name, title, label = words
     longest_s = max((time_s(job) for run in result.fabrics for job in jobs_of(run)), default=1.0)
     word, scale = unit or time_unit(longest_s)
@@ -346,7 +345,7 @@ def _shares(
 
 
 def _distribution(name: str, values: Sequence[float], weights: Sequence[float]) -> Series:
-    """Return the steps of a weighted cumulative distribution; long ones are thinned to what can be seen."""
+    """Return the steps of a weighted cumulative distribution; long ones are thinned to the visible resolution."""
     if not values or sum(weights) <= 0:
         return Series(name, (), (), stepped=True)
     order = np.argsort(values, kind="stable")

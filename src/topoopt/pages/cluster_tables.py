@@ -1,4 +1,4 @@
-"""A cluster's result in facts and tables: what it is, iteration times, completion and waiting, times by model."""
+"""A cluster's result in facts and tables: the cluster, iteration times, completion and waiting, times by model."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -77,7 +77,7 @@ MARKS = (
 
 
 def cluster_blocks(result: ClusterResult) -> tuple[Block, ...]:
-    """Return what the cluster is, a row for each fabric, and iteration times by model."""
+    """Return the cluster, one row per fabric, and iteration times by model."""
     # which fabrics the price list leaves open; nothing of a file from before there were prices
     names = [run.label for run in result.fabrics if run.cost_usd is None and not run.schedule]
     if not names or "accounting" not in result.settings:
@@ -121,7 +121,7 @@ def cluster_blocks(result: ClusterResult) -> tuple[Block, ...]:
 
 
 def _intervals(run: FabricRun, models: Sequence[str]) -> tuple[Notes, ...]:
-    """Return between what iterations are measured, by the error of the calibration; nothing where there is none."""
+    """Return the range of measured iterations by the calibration's error; empty without one."""
     shares = {job.model: job.interval_share for job in run.trained if job.interval_share}
     each = [
         f"{model} ({interval_words(mean_s(model, run), shares[model])})"
@@ -257,7 +257,7 @@ def schedule_blocks(runs: tuple[FabricRun, ...]) -> tuple[Block, ...]:
 
 
 def more_than_alone(run: FabricRun) -> float:
-    """Return by what part iterations are longer than on the same workers with links of their own, over jobs."""
+    """Return the relative increase of iterations against the same workers with dedicated links, over jobs."""
     assert run.schedule is not None
     ratios = [
         job.iteration_time_mean_s / beside.dedicated_iteration_time_s
@@ -268,7 +268,7 @@ def more_than_alone(run: FabricRun) -> float:
 
 
 def served_blocks(result: ClusterResult) -> tuple[Block, ...]:
-    """Return a row for each served model on each fabric, and what the numbers are; nothing where none is served."""
+    """Return a row for each served model on each fabric, with a legend; empty where none is served."""
     name = run_names_apart(result.fabrics)
     rows = [_Row(name(run), job) for run in result.fabrics for job in run.served]
     if not rows:
@@ -291,7 +291,6 @@ def served_blocks(result: ClusterResult) -> tuple[Block, ...]:
 
 
 def _answers(rows: Sequence[_Row]) -> tuple[Block, ...]:
-    """Return how long answers took, where that is known."""
     known = [row for row in rows if row.served.answers is not None]
     if not known:
         return ()
@@ -318,7 +317,7 @@ def _answers(rows: Sequence[_Row]) -> tuple[Block, ...]:
 
 
 def _beside(result: ClusterResult) -> tuple[Block, ...]:
-    """Return how long iterations of training took beside the served models."""
+    """Return the iteration times of training beside the served models."""
     name = run_names_apart(result.fabrics)
     rows = [
         _Row(name(run), job)
@@ -347,6 +346,6 @@ def run_name(run: FabricRun) -> str:
 
 
 def run_names_apart(runs: Sequence[FabricRun]) -> Callable[[FabricRun], str]:
-    """Return what a run is called among these: the scheduler, or the fabric, with its bandwidth where needed."""
+    """Return a function that names runs unambiguously: by scheduler or fabric, with bandwidth where needed."""
     by_fabric = name_apart(runs)
     return lambda run: run.schedule.scheduler if run.schedule else by_fabric(run)

@@ -34,7 +34,7 @@ from topoopt.pricing import PUBLISHED_OCS_OVER_PANEL, Bill, CostComparison, Tech
 
 
 def cost_page(costs: CostComparison, bill: Sequence[str] | None = None) -> Page:
-    """Return prices and watts, bills, what each fabric is built of, and the optical technologies.
+    """Return prices and watts, bills, the parts of each fabric, and the optical technologies.
 
     Parameters
     ----------
@@ -108,7 +108,6 @@ def headline(costs: CostComparison) -> str:
 
 
 def _shown(bills: Sequence[Bill], fabrics: Sequence[str] | None) -> Sequence[str]:
-    """Return the fabrics whose bill a terminal shows, too."""
     names = [bill.fabric for bill in bills]
     if fabrics is None:
         return names[:1]
@@ -147,7 +146,7 @@ def _chart(costs: CostComparison) -> BarChart:
 
 
 def _unsure(costs: CostComparison, value: str) -> str:
-    """Return which figures are not published: recalled from a paper or data sheet, or assumed."""
+    """Return the figures that are not published: recalled from a paper or data sheet, or assumed."""
     words = {"recalled": "from memory and unconfirmed", "assumed": "assumed"}
     rows, parts = costs.sources(), []
     for confidence, meaning in words.items():
@@ -199,7 +198,7 @@ def _built(costs: CostComparison) -> Section:
 
 
 def technology_section(costs: CostComparison) -> Section:
-    """Return which technology can hold the fibers, which is quick enough, and what it costs."""
+    """Return the technologies with their fit, speed and cost."""
     caption = "Which technology can hold the fibers, which is quick enough, and what it costs."
     cost_technologies_table = table(
         "",
@@ -237,7 +236,7 @@ def technology_section(costs: CostComparison) -> Section:
 
 
 def ratio_section(costs: CostComparison) -> Section:
-    """Return the two published ratios under every way of counting."""
+    """Return the two published ratios under every accounting."""
     rows = table(
         "",
         costs.ratios,

@@ -64,7 +64,7 @@ SAMPLES = ((1.0, "1 sample"), (1e3, "1 k samples"), (1e6, "1 M samples"), (1e9, 
 
 @dataclass(frozen=True, slots=True)
 class OwnedRow:
-    """A fabric by its name, and what everything costs with it."""
+    """A fabric by its name, and the cost of ownership with it."""
 
     name: str
     owned: Ownership
@@ -134,7 +134,7 @@ def ownership_sections(
 
 
 def ownership_tiles(rows: Sequence[ComparedFabric]) -> list[Tile]:
-    """Return what an hour of the first fabric costs, and the run where there is one; nothing where that is unknown."""
+    """Return the cost per hour of the first fabric, and of the run if there is one; empty where unknown."""
     owned = rows[0].ownership if rows else None
     if owned is None or owned.usd_per_hour is None:
         return []
@@ -185,7 +185,7 @@ def _table(rows: Sequence[OwnedRow]) -> Block:
 
 
 def _chart(rows: Sequence[OwnedRow]) -> tuple[Block, ...]:
-    """Return what samples cost on each fabric, by what it is paid for; nothing for a single one."""
+    """Return the cost of samples on each fabric, by item; empty for a single fabric."""
     known = [row for row in rows if row.owned.usd_per_sample and row.owned.usd_per_hour]
     if len(known) < 2:
         return ()
@@ -229,13 +229,13 @@ def _of_training(owned: Sequence[Ownership]) -> list[Column]:
 
 
 def _samples(owned: Sequence[Ownership]) -> tuple[float, str]:
-    """Return how many samples cost dimes or more, and what one calls so many."""
+    """Return a number of samples that costs at least dimes, and its label."""
     least_usd = min((one.usd_per_sample for one in owned if one.usd_per_sample), default=1.0)
     return next((one for one in SAMPLES if one[0] * least_usd >= 0.1), SAMPLES[-1])
 
 
 def of_many(count: float, each_usd: float | None) -> str:
-    """Return what so many cost, a dash where it is not known."""
+    """Return the cost of ``count`` units, a dash where unknown."""
     return dollars(None if each_usd is None else count * each_usd)
 
 
@@ -257,7 +257,7 @@ def _notes(rows: Sequence[OwnedRow]) -> tuple[Notes, ...]:
 
 
 def watts(power_w: float | None) -> str:
-    """Return ``12.3 kW``, ``830 W`` or a dash where nobody's figure is known."""
+    """Return ``12.3 kW``, ``830 W`` or a dash where unknown."""
     if power_w is None:
         return "–"
     for unit, scale in (("MW", 1e6), ("kW", 1e3)):
@@ -283,12 +283,12 @@ def bill_table(bill: Bill, folded: bool = False) -> Table:
 
 
 def built_facts(offers: Sequence[Offer]) -> Facts:
-    """Return what each fabric is built of."""
+    """Return the parts of each fabric."""
     return Facts("", tuple((offer.bill.fabric, _built_of(offer.realization)) for offer in offers))
 
 
 def remark_facts(offers: Sequence[Offer]) -> Facts:
-    """Return what is assumed, each sentence once with the fabrics that it holds for."""
+    """Return the assumptions, each once with the fabrics that share it."""
     fabrics_of: dict[str, list[str]] = {}
     for offer in offers:
         for remark in offer.realization.remarks:
@@ -326,7 +326,7 @@ def _built_of(built: Realization) -> str:
 
 
 def plane_words(plane: Plane) -> str:
-    """Return how many switches of which model, in which tiers, and how many ports of them are spare."""
+    """Return the number, model and tiers of switches, and their spare ports."""
     tree, model = plane.tree, plane.model
     ports = f"{model.switch.ports} ports of {format_bandwidth(model.switch.port_bandwidth_bps)}"
     split = f", each split in {model.split}" if model.split > 1 else ""

@@ -1,4 +1,4 @@
-"""Fabrics beside each other: iteration time, price, and who is beaten in both."""
+"""Fabrics side by side: iteration time, price, and dominance in both."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -76,13 +76,12 @@ def cost_against_time(rows: Sequence[ComparedFabric]) -> LineChart:
 
 
 def _points(rows: Sequence[ComparedFabric]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return prices in $1,000 and times in milliseconds."""
     prices = tuple((row.cost_usd or 0.0) / 1e3 for row in rows)
     return prices, tuple(row.outcome.iteration_time_s * 1e3 for row in rows)
 
 
 def fabric_table(rows: Sequence[ComparedFabric]) -> Table:
-    """Return time, price and who beats whom in both; of a transformer the last column is its configuration."""
+    """Return time, price and dominance of fabrics; for a transformer with the configuration as the last column."""
     configured = any(row.configuration for row in rows)
     return table(
         "Fabrics",
@@ -131,7 +130,7 @@ def _times(rows: Sequence[ComparedFabric]) -> tuple[Column, ...]:
 
 
 def price_notes(price: Mapping[str, Any]) -> tuple[Notes, ...]:
-    """Return by which list and accounting a plan and what is beside it are priced, or why the plan has no price."""
+    """Return the price list and accounting of a plan and its comparison, or why the plan has no price."""
     if price.get("cost_usd") is None:
         return (Notes((f"topoopt has no price: {price['note']}",)),) if price.get("note") else ()
     accounting = price.get("accounting") or {}
@@ -148,7 +147,7 @@ PLUGGABLE = "pluggable"
 def fabric_notes(
     rows: Sequence[ComparedFabric], skipped: Sequence[tuple[str, str]], simulator: str
 ) -> tuple[Notes, ...]:
-    """Return the front, who is not in the table and why, by which routes each goes, and who was simulated otherwise.
+    """Return the front, the skipped fabrics with reasons, the routes, and fabrics simulated by another simulator.
 
     Circuits that change are beyond the analytic simulator.
     """
@@ -166,7 +165,7 @@ def fabric_notes(
 
 
 def _names(rows: Sequence[ComparedFabric], chosen: Sequence[ComparedFabric]) -> str:
-    """Return the fabrics of the chosen rows: one name for all rows that have it, or each with what tells it apart."""
+    """Return the names of the chosen rows: one for all rows of a fabric, or each with its label."""
     left = {row.fabric for row in rows if row not in chosen}
     each = (_apart(row) if row.fabric in left else row.fabric for row in chosen)
     return ", ".join(dict.fromkeys(each))
@@ -177,7 +176,7 @@ def _apart(row: ComparedFabric) -> str:
 
 
 def skipped_notes(skipped: Sequence[tuple[str, str]], warn: bool = False) -> tuple[Notes, ...]:
-    """Return which fabrics are not in a table, and why; nothing where all are."""
+    """Return the fabrics missing from a table, with reasons; empty if there are none."""
     reasons = [(label, reason.removeprefix(f"{label.partition(' (')[0]}: ")) for label, reason in skipped]
     lines = [f"without {label}: {reason}" for label, reason in reasons]
     return (Notes(tuple(lines), warn),) if lines else ()
@@ -285,13 +284,13 @@ LOWER_IN = "lower in: share of price draws, the same for all, in which it costs 
 
 
 def price_range(row: HasPrice) -> str | None:
-    """Return between what the price of a network lies in eight draws of ten."""
+    """Return the 80 % interval of a network's price."""
     low, high = price_range_usd(row)
     return None if low is None else f"{usd(low)} to {usd(high)}"
 
 
 def price_range_notes(rows: Sequence[NetworkRow]) -> tuple[Notes, ...]:
-    """Return between what prices lie, those of one range together; nothing where none is known."""
+    """Return the intervals of prices, merged where equal; empty where none is known."""
     ranges: dict[str, list[str]] = {}
     for row in rows:
         if words := price_range(row):
@@ -301,7 +300,7 @@ def price_range_notes(rows: Sequence[NetworkRow]) -> tuple[Notes, ...]:
 
 
 def front_notes(rows: Sequence[ComparedFabric]) -> tuple[Notes, ...]:
-    """Return which fabrics none beats in both price and time; nothing where fewer than two have a price."""
+    """Return the fabrics on the front of price and time; empty where fewer than two have a price."""
     if sum(row.cost_usd is not None for row in rows) < 2:
         return ()
     unbeaten = listed([name_apart(rows)(row) for row in front_of_fabrics(rows)])
@@ -309,7 +308,7 @@ def front_notes(rows: Sequence[ComparedFabric]) -> tuple[Notes, ...]:
 
 
 def name_apart(rows: Sequence[NetworkRow]) -> Callable[[NetworkRow], str]:
-    """Return what a fabric is called among these rows: with its bandwidth only where two have the same label."""
+    """Return a function that names fabrics unambiguously: with bandwidth only where two have the same label."""
     count = Counter(row.label for row in rows)
     return lambda row: row.name if count[row.label] > 1 else row.label
 

@@ -35,7 +35,7 @@ Row = Mapping[str, Any]
 
 
 def failure_page(answer: FailureAnswer) -> Page:
-    """Return what one failure costs a plan, and how it is repaired."""
+    """Return the cost of one failure of a plan, and its repair."""
     row = answer.to_json()
     repaired = _repaired(row["repaired"], _thing(row["links"]))
     size = (
@@ -107,7 +107,7 @@ def _moves(answer: FailureAnswer, row: Row) -> tuple[Section, ...]:
 
 
 def _dead(row: Row) -> str | list[str]:
-    """Return how many cables are dead, and of a few, which."""
+    """Return the number of dead cables and, if few, their names."""
     number = counted(len(row["broken"]), _thing(row["links"]))
     if len(row["broken"]) > NAMED:
         return number
@@ -157,7 +157,7 @@ def _repaired(row: Row, thing: str) -> str:
 
 
 def availability_page(answer: AvailabilityAnswer) -> Page:
-    """Return what drawn failures leave of a plan, and what that rests on."""
+    """Return the availability of a plan under random failures, and its assumptions."""
     row = answer.to_json()
     often = f"{row['runs']:,} times {row['days']:g} days, seed {row['seed']}"
     return Page(
@@ -170,7 +170,7 @@ def availability_page(answer: AvailabilityAnswer) -> Page:
 
 
 def headline(answer: AvailabilityAnswer) -> str:
-    """Return the answer: what is left on the plan's fabric, and where an iteration that counts comes quickest."""
+    """Return the headline: the plan's availability, and the fabric with the fastest effective iteration."""
     own, name = answer.own, name_apart([row.row for row in answer.fabrics])
     first = f"{own.availability.goodput.mean:.2%} of the samples that there would be without failures"
     if len(answer.fabrics) == 1:
@@ -215,7 +215,7 @@ def _counts(row: FabricAvailability) -> str:
 
 
 def _elsewhere(answer: AvailabilityAnswer) -> tuple[Section, ...]:
-    """Return what fails on the other fabrics, and what that does."""
+    """Return the failures of the other fabrics and their effects."""
     name = name_apart([row.row for row in answer.fabrics])
     parts = [
         {"fabric": name(row.row), **part} for row in answer.fabrics[1:] for part in row.to_json()["parts"]
@@ -298,7 +298,7 @@ def _estimate(name: str, estimate: Mapping[str, float]) -> str:
 
 
 def rewiring_page(answer: RewiringAnswer) -> Page:
-    """Return which fibers move, in which order, and the time of that by technology."""
+    """Return the fibers to move, in order, and the time by technology."""
     rewiring = answer.rewiring
     return Page(
         "rewiring",

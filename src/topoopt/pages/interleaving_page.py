@@ -1,4 +1,4 @@
-"""Jobs interleaved on a link, as a page: when each begins, what that saves, and their circles."""
+"""Jobs interleaved on a link, as a page: start times, savings, and circles."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ MOST_ANGLES = 720
 """Most angles drawn; beyond, several are drawn as one, with their highest rate."""
 JOBS_FROM, JOBS_TO = 0.22, 0.66
 TOGETHER_FROM, TOGETHER_TO = 0.70, 1.0
-"""Radii between which jobs are drawn, and what they send together."""
+"""Radii of the circles of jobs, and of their total demand."""
 FILLED = 0.88
 """Filled fraction of a ring's width; the rest separates it from the next."""
 TICKS = 8
@@ -129,7 +129,7 @@ def _chart(answer: Interleaving, name: str, title: str, shifts: Sequence[int], p
 
 
 def _job(answer: Interleaving, number: int, name: str, demand_bps: Floats) -> Iterator[Arc]:
-    """Yield where a job sends: rings from the inside out, rates to one scale."""
+    """Yield the sending times of a job: rings from the inside out, rates to one scale."""
     wide = (JOBS_TO - JOBS_FROM) / len(answer.profiles)
     inner = JOBS_FROM + wide * number
     most_bps = max(profile.peak_bps for profile in answer.profiles)
@@ -139,7 +139,7 @@ def _job(answer: Interleaving, number: int, name: str, demand_bps: Floats) -> It
 
 
 def _together(answer: Interleaving, demand_bps: Floats, peak_bps: float) -> Iterator[Arc]:
-    """Yield what all send together: up to the capacity, and beyond it."""
+    """Yield the total demand: up to the capacity, and beyond it."""
     scale = (TOGETHER_TO - TOGETHER_FROM) / peak_bps
     for start_deg, width_deg, rate_bps in _runs(demand_bps):
         label = f"together: {_when(answer, start_deg, width_deg)}, {format_bandwidth(rate_bps)}"
@@ -167,7 +167,7 @@ def _runs(demand_bps: Floats) -> Iterator[tuple[float, float, float]]:
 
 
 def phases_page(answer: JobPhases) -> Page:
-    """Return the phases of the busiest link, and what is sent on the others."""
+    """Return the phases of the busiest link, and the traffic of the others."""
     profile = answer.profile
     count = counted(len(profile.phases), "phase")
     if len(answer.profiles) < 2:

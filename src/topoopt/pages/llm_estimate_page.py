@@ -38,7 +38,7 @@ PART_WORDS = {
 
 
 def llm_estimate_page(estimate: Estimate) -> Page:
-    """Return time, rates and memory of one way of training."""
+    """Return time, rates and memory of one training configuration."""
     one, seconds = estimate.configuration, estimate.iteration_time_s
     total = float(estimate.memory.total[0])
     parts = [name for name in STEP_PARTS if estimate.parts_s[name] > 0]
@@ -79,7 +79,7 @@ def llm_estimate_page(estimate: Estimate) -> Page:
 
 
 def _windows(estimate: Estimate) -> tuple[Section, ...]:
-    """Return what communication takes, and what hides it."""
+    """Return the times of communication, and the computation that hides it."""
     if not estimate.communication:
         return ()
     columns = (
@@ -118,14 +118,13 @@ def _interval(estimate: Estimate) -> str:
 
 
 def _documents(estimate: Estimate) -> str:
-    """Return how uneven packed sequences are; nothing where documents are all alike."""
+    """Return the imbalance of packed sequences; empty where documents have equal lengths."""
     if not estimate.imbalance:
         return ""
     return f"attention takes {estimate.imbalance:.0%} longer than the average, waiting for the heaviest sequences"
 
 
 def _memory(estimate: Estimate) -> tuple[Block, ...]:
-    """Return what memory goes to, and what makes the numbers doubtful."""
     sizes = {**estimate.memory_bytes, "capacity": estimate.memory.capacity_bytes}
     held = {cause: size for cause, size in sizes.items() if size > 0}
     memory = table(
@@ -149,7 +148,7 @@ def _memory(estimate: Estimate) -> tuple[Block, ...]:
 
 
 def _too_large(estimate: Estimate) -> str:
-    """Return by how much it does not fit, what takes most, and the cheapest change."""
+    """Return the missing memory, the largest cause, and the cheapest change."""
     cause, remedy = estimate.largest_cause, estimate.remedy
     text = (
         f"It does not fit into memory: {format_memory(estimate.missing_bytes)} too much, with "
@@ -164,7 +163,7 @@ def _too_large(estimate: Estimate) -> str:
 
 
 def llm_search_page(search: ConfigurationSearch) -> Page:
-    """Return what was searched, the best configurations, and where their time goes."""
+    """Return the search, the best configurations, and their time breakdown."""
     request, rows = search.request, search.shown()
     remark = "estimated; memory on the fullest accelerator"
     spent = [name for name in SPENT if any(row[f"{name}_s"] > 0 for row in rows)]
@@ -205,7 +204,7 @@ def _llm_search_page_entries(search: ConfigurationSearch) -> Entries:
 
 
 def _of_another(search: ConfigurationSearch) -> str:
-    """Return whose runs a calibration was fitted to, if not those of the accelerator that is asked for."""
+    """Return the accelerator whose runs a calibration was fitted to, if it is another one."""
     fitted = search.calibration.accelerator
     same = fitted == find_accelerator(search.request.system.accelerator).name
     return "" if same else f" (of {fitted}, not of this accelerator)"
@@ -255,7 +254,7 @@ def _word(value: Any) -> str:
 
 
 def not_searched_sections(left_out: Sequence[NotSearched]) -> tuple[Section, ...]:
-    """Return the section of what was left out; none where nothing was."""
+    """Return the section on excluded configurations; none where there are none."""
     if not left_out:
         return ()
     lines = {one.name: f"{_origin(one)}: {'; '.join(one.because.values())}{_remedy(one)}" for one in left_out}

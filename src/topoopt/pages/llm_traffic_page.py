@@ -28,7 +28,7 @@ KIND_WORDS = {
 
 
 def llm_traffic_page(traffic: RankTraffic) -> Page:
-    """Return what a rank and what all ranks send, and between which servers most."""
+    """Return the traffic of one rank and of all ranks, and the busiest pairs of servers."""
     one, kinds = traffic.configuration, traffic.kinds()
     sent, network = sum(row.wire_bytes for row in kinds), sum(row.network_bytes for row in kinds)
     nothing = "one accelerator, or replicas of size one: nothing is sent"
@@ -125,7 +125,7 @@ def _entries(traffic: RankTraffic) -> Entries:
 
 
 def _counted(traffic: RankTraffic) -> str:
-    """Return the formula or the software by which it is counted; nothing for the usual ones."""
+    """Return the formula or the software behind the counts; empty for the defaults."""
     if traffic.estimator != "calibrated":
         return f"the published formula {traffic.estimator}, whose stages send whole activations"
     return "" if traffic.framework == "megatron" else traffic.framework
@@ -165,7 +165,7 @@ def _sections(traffic: RankTraffic, kinds: Sequence[KindRow]) -> tuple[Section, 
 
 
 def _rank(rows: Sequence[RankRow]) -> Table:
-    """Return what a rank sends; more than :data:`APART` sizes of message become one row."""
+    """Return the messages of a rank; more than :data:`APART` sizes become one row."""
     alike: dict[tuple[str, str, int], list[RankRow]] = {}
     for row in rows:
         alike.setdefault((row.kind, row.collective, row.size), []).append(row)

@@ -1,6 +1,6 @@
 """Predictions of measured runs as a page, and calibrations that were fitted to them: how far they are off.
 
-Every kind of runs has the same sections: what was read, errors of each quantity, rows, and what is not scored.
+Every kind of runs has the same sections: the columns read, errors of each quantity, rows, and unscored rows.
 """
 
 from collections import defaultdict
@@ -55,7 +55,7 @@ def training_runs_page(answer: PredictedRuns) -> Page:
 
 
 def serving_runs_page(answer: PredictedServing) -> Page:
-    """Return the page of served runs: errors by quantity, those of the two times of users by what was measured."""
+    """Return the page of served runs: errors by quantity, those of TTFT and TPOT by the measured quantity."""
     entries = {
         "predicted": f"{len(answer.predictions):,} runs",
         "calibration": answer.calibration,
@@ -97,7 +97,7 @@ def rl_runs_page(answer: RlRuns) -> Page:
 
 
 def collectives_page(answer: CollectiveTimes) -> Page:
-    """Return the page of collectives among accelerators: times and bandwidths, beside what was measured."""
+    """Return the page of collectives among accelerators: times and bandwidths, beside the measurements."""
     measured = any(row.measured_s is not None for row in answer.rows)
     rows = [{"row": row, **row.to_json()} for row in answer.rows]
     what = (text("data set", "name"), text("collective"), text("accelerator"), number("ranks", "ranks", ","))
@@ -129,7 +129,7 @@ def collectives_page(answer: CollectiveTimes) -> Page:
 def _runs_page(
     path: str, entries: Entries, sections: Iterable[Section], not_scored: Sequence[NotScored]
 ) -> Page:
-    """Return the page of a table of runs: what was read, what its kind says, what is not scored and why."""
+    """Return the page of a table of runs: the columns read, its own sections, unscored rows and reasons."""
     read = Section("runs", "Runs", "", (facts(entries),))
     return Page("runs", f"Runs of {path}", sections=(read, *sections, *_left(not_scored)))
 
@@ -168,7 +168,7 @@ def _not_read(columns: Sequence[str]) -> dict[str, str]:
 
 
 def _left(not_scored: Sequence[NotScored]) -> tuple[Section, ...]:
-    """Return why rows are not scored, most rows first, each with how many they are and the first of them."""
+    """Return the reasons why rows are not scored, by frequency, each with its count and first row."""
     reasons: dict[str, list[str]] = defaultdict(list)
     for one in not_scored:
         reasons[one.reason].append(one.row.name)
@@ -198,7 +198,7 @@ def _training_entries(answer: Mapping[str, Any]) -> Entries:
 
 
 def calibration_page(fit: CalibrationFit[Any]) -> Page:
-    """Return the page of a calibration: what it was fitted to, its errors, and every constant with its source."""
+    """Return the page of a calibration: its data, its errors, and every constant with its source."""
     about = fit.about
     others = ", ".join(f"{count} of {name}" for name, count in about.get("other_runs", {}).items())
     runs = {

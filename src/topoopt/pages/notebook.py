@@ -20,11 +20,11 @@ NUMBER = ' style="text-align:right;vertical-align:top;white-space:nowrap"'
 PICTURES: Mapping[type, Callable[[Any], Chart]] = MappingProxyType(
     {Comparison: lambda answer: time_by_fabric(answer.fabrics), Plan: topology_of_plan}
 )
-"""The chart that stands for an answer, by its kind."""
+"""The representative chart of an answer, by its kind."""
 
 
 def notebook_html(answer: Any) -> str:
-    """Return what an answer says as HTML without scripts, its picture drawn inside."""
+    """Return an answer as HTML without scripts, with its picture drawn inside."""
     page = page_of(answer)
     picture = PICTURES.get(type(answer))
     return "\n".join(

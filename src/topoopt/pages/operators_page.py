@@ -21,7 +21,7 @@ GIBIBYTE = 2.0**30
 
 
 def job_facts(plan: Plan) -> Entries:
-    """Return the model, the cluster, and what operator times rest on."""
+    """Return the model, the cluster, and the basis of operator times."""
     job, graph = plan.job, operators_of(plan.job).graph
     sources = "; ".join(f"{count} {source}" for source, count in time_sources(plan).most_common())
     return {
@@ -34,7 +34,7 @@ def job_facts(plan: Plan) -> Entries:
 
 
 def strategy_sections(plan: Plan) -> tuple[Section, ...]:
-    """Return how operators are split, what that moves and what memory it takes."""
+    """Return the split of operators, their traffic and memory."""
     traffic, splits = plan.traffic(), counted(len(plan.strategy.splits), "operator")
     use = fullest_server(plan.job, plan.strategy)
     listed = ", ".join(f"{name} {format_memory(size)}" for name, size in use.by_cause.items() if size)
@@ -57,7 +57,7 @@ def strategy_sections(plan: Plan) -> tuple[Section, ...]:
 
 
 def search_facts(plan: Plan) -> Entries:
-    """Return how the search went."""
+    """Return facts of the search."""
     record = plan.search
     plain_s = plan.data_parallel.iteration_time_s
     factor = plain_s / plan.outcome.iteration_time_s
@@ -101,7 +101,7 @@ OPERATORS_PAGE = WorkPage(
 
 
 def memory_picture(plan: Plan) -> BarChart:
-    """Return what the fullest accelerator holds, by cause, in GiB, with a line at what it has."""
+    """Return the memory of the fullest accelerator by cause, in GiB, with a line at its capacity."""
     use = fullest_server(plan.job, plan.strategy)
     available_bytes = find_accelerator(plan.job.cluster.accelerator).usable_memory_bytes
     where = (f"server {use.server}",)
@@ -158,7 +158,7 @@ def gradient_facts(plan: Plan) -> Entries:
 
 
 def strategy_table(plan: Plan) -> Table:
-    """Return every operator: how it is split, where, what it weighs and how long a part takes."""
+    """Return every operator: its split, place, memory, and the time of a part."""
     work = operators_of(plan.job)
     splits = plan.strategy.splits
     times = [work.time(index, split) for index, split in enumerate(splits)]
@@ -180,7 +180,7 @@ def strategy_table(plan: Plan) -> Table:
 
 
 def memory_table(plan: Plan) -> Table:
-    """Return what the fullest accelerator holds, by cause."""
+    """Return the memory of the fullest accelerator, by cause."""
     use = fullest_server(plan.job, plan.strategy)
     there_is = find_accelerator(plan.job.cluster.accelerator).usable_memory_bytes
     sizes = {**use.by_cause, "together": use.total_bytes, "there is": there_is}
@@ -239,7 +239,7 @@ def strategy_words(graph: OperatorGraph, strategy: ParallelStrategy) -> list[str
 
 
 def how_split(split: OperatorSplit, whole: str = "on one server") -> str:
-    """Return ``data parallel in 128``, ``rows split in 4``, both, or a word for what is not split."""
+    """Return ``data parallel in 128``, ``rows split in 4``, both, or a word for an unsplit operator."""
     parts = []
     if split.channel_degree > 1:
         parts.append(f"{DIMENSIONS[split.channel_dim]} split in {split.channel_degree}")

@@ -101,7 +101,7 @@ class Section:
     key : str
         Anchor of links to the section.
     caption : str
-        One or two sentences that say what one sees, for a browser.
+        One or two sentences that explain the section, for a browser.
     remark : str
         A word or two beside the title.
     detail : bool

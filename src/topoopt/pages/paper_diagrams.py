@@ -139,7 +139,7 @@ def size_of_stages(chart: StagesChart) -> tuple[float, float]:
 
 
 def draw_stages(axes: Axes, chart: StagesChart) -> None:
-    """Draw a box for each stage, in rows, and what goes on to the next; coordinates are inches."""
+    """Draw a box for each stage, in rows, and its output; coordinates are inches."""
     columns, rows, texts, tall = _grid(chart)
     width, height = size_of_stages(chart)
     slowest = max((box.busy_s for box in chart.stages), default=0.0) or 1.0

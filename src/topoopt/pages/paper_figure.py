@@ -1,4 +1,4 @@
-"""One chart as the bytes of a picture: its look, and what stands around its axes."""
+"""One chart as the bytes of a picture: its look, and the text around its axes."""
 
 import io
 import math
@@ -281,7 +281,6 @@ def _name_ticks(axis: DrawnAxis, words: Sequence[str]) -> None:
 
 
 def _set_axis(axes: Axes, which: str, axis: Axis) -> None:
-    """Set range, scale, words and ticks of an axis."""
     drawn = axes.xaxis if which == "x" else axes.yaxis
     if axis.log:
         (axes.set_xscale if which == "x" else axes.set_yscale)("log")

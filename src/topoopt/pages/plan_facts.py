@@ -101,7 +101,7 @@ def _joined(plan: Plan) -> str:
 
 
 def time_facts(plan: Plan) -> Entries:
-    """Return where the time of an iteration goes."""
+    """Return the breakdown of an iteration."""
     outcome = plan.outcome
     exposed = format_time(outcome.exposed_communication_s)
     return {
@@ -159,12 +159,12 @@ def trust(plan: Plan) -> Section:
 
 
 def work_page(plan: Plan) -> WorkPage:
-    """Return what there is to say of the plan's kind of work."""
+    """Return the page parts for the plan's kind of work."""
     return WORK_PAGES[plan.job.work.kind]
 
 
 def served_headline(served: ServedFigures) -> str:
-    """Return what users meet on the plan's network, and whether that matters."""
+    """Return the serving figures on the plan's network, and whether the network matters."""
     own = served.fabrics[0]
     goals = f"{format_time(served.slo_ttft_s)} to the first token and {format_time(served.slo_tpot_s)} for each other"
     price = own.usd_per_million_tokens
@@ -231,7 +231,7 @@ def served_sections(plan: Plan) -> tuple[Section, ...]:
 
 
 def topology_circle(plan: Plan, result: SimResult) -> CircleChart:
-    """Return every link, the rings of the widest groups, and the routes that can be asked for.
+    """Return every link, the rings of the widest groups, and the routes that can be selected.
 
     Routes by coin change are the same from every server, so that those of server 0 are enough. Of other routes
     those of the pairs with the most bytes are taken where there are too many.

@@ -33,7 +33,7 @@ HARDLY = "The network hardly matters here: twice its bandwidth would save less t
 
 
 def rl_page(step: RlStep) -> Page:
-    """Return where the time of a step goes, how pools are split, and what it does on other networks."""
+    """Return the time breakdown of a step, the split of pools, and its time on other networks."""
     job, part = step.job, find_accelerator(step.job.system.accelerator).name
     tiles = [
         Tile("Step", format_time(step.step_s), f"bound by {step.bound_by}"),
@@ -163,7 +163,7 @@ def _pools(step: RlStep) -> Section:
 
 
 def _waiting(step: RlStep) -> str:
-    """Return which models wait in the memory of hosts, and how much of it they take."""
+    """Return the models that wait in the memory of hosts, and their size."""
     job = step.job
     there = {"reference": job.reference, "reward": job.reward == "model", "critic": job.algorithm == "ppo"}
     names = [name for name, is_there in there.items() if is_there]
@@ -241,7 +241,7 @@ def _rewiring(step: RlStep) -> tuple[Block, ...]:
 
 
 def finetuning_page(tuned: FineTuning) -> Page:
-    """Return the way that was asked for, the others beside it, and both on every network."""
+    """Return the requested method, the others beside it, and both on every network."""
     way = tuned.asked
     tiles = [
         Tile("Step", format_time(way.step_s), f"{tuned.sequences:,} sequences of {tuned.sequence:,} tokens"),
@@ -307,7 +307,7 @@ def _head(tuned: FineTuning) -> Section:
 
 
 def _with_interval(time_s: float, share: float | None) -> str:
-    """Return a time, and between what 80 % of measured runs are where a calibration says it."""
+    """Return a time, with the 80 % interval of measured runs if the calibration has one."""
     return format_time(time_s) + (f" ({interval_words(time_s, share)})" if share else "")
 
 
@@ -384,7 +384,7 @@ def _step_s(way: TunedWay, row: dict[str, Any]) -> float | None:
 
 
 def _cheapest(way: TunedWay) -> str:
-    """Return which network makes the data set cheapest, and how much slower the slowest is."""
+    """Return the cheapest network for the data set, and the slowdown of the slowest."""
     priced = [row for row in way.fabric_rows if row["usd"] is not None]
     slowest, fastest = (pick(way.fabric_rows, key=itemgetter("step_s")) for pick in (max, min))
     longer = slowest["step_s"] / fastest["step_s"] - 1

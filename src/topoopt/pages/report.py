@@ -1,4 +1,4 @@
-"""Report of a plan, a comparison or a cluster, told apart by the content of the file."""
+"""Report of a plan, a comparison or a cluster, detected by the content of the file."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -62,7 +62,7 @@ BOUNDS = {
 PARTS = {"wiring_s": "wiring", "routing_s": "routing", "schedule_s": "schedule", "rounds_s": "rounds"}
 SECOND = "All bytes that the requests of a second send, as if they were sent at once."
 NOT_IN_STEP = 1e-6
-"""Share by which rounds differ that is worth a word."""
+"""Relative difference of rounds above which there is a caveat."""
 Subject = Plan | Comparison | ClusterResult
 ALLOWED = (
     "expected what topoopt plan --out, topoopt compare --json or topoopt cluster run --json wrote: "
@@ -71,7 +71,7 @@ ALLOWED = (
 
 
 def read_subject(path: str | Path) -> Subject:
-    """Return what a file holds.
+    """Return the subject in a file.
 
     Raises
     ------
@@ -97,12 +97,12 @@ def subject_from_mapping(document: Any, place: str = "report") -> Subject:
 
 
 def make_page(answer: Any) -> Page:
-    """Return the whole report of an answer; of a plan with its pictures."""
+    """Return the whole report of an answer; for a plan with its pictures."""
     return plan_report(answer) if isinstance(answer, Plan) else page_of(answer)
 
 
 def plan_page(plan: Plan) -> Page:
-    """Return what a plan says in figures and tables; :func:`plan_report` has the pictures, too."""
+    """Return the figures and tables of a plan; :func:`plan_report` adds the pictures."""
     rows = compared_fabrics(plan)
     return _page(plan, rows, tuple(caveats(plan)), _answer(plan, rows))
 
@@ -157,7 +157,7 @@ def _page(
 
 
 def _answer(plan: Plan, rows: tuple[ComparedFabric, ...]) -> tuple[Section, ...]:
-    """Return what, how, how fast, how good it could be, beside what: what a terminal shows."""
+    """Return the summary for a terminal: job, strategy, time, bounds, and the comparison."""
     work = work_page(plan)
     if plan.served is not None:
         return (
@@ -262,7 +262,7 @@ def tiles(plan: Plan, rows: tuple[ComparedFabric, ...]) -> tuple[Tile, ...]:
 
 
 def warnings(plan: Plan, result: SimResult) -> list[str]:
-    """Return what the reader should know before he believes the numbers."""
+    """Return caveats about the figures."""
     planned_s, again_s = plan.outcome.iteration_time_s, result.iteration_time_s
     sentences = [*caveats(plan), *_not_in_step(result)]
     if abs(again_s / planned_s - 1) <= 1e-6:
@@ -275,7 +275,7 @@ def warnings(plan: Plan, result: SimResult) -> list[str]:
 
 
 def _not_in_step(result: SimResult) -> list[str]:
-    """Return what to know of an iteration that was extended though its rounds still differed."""
+    """Return the caveat for an iteration that was extrapolated although its rounds still differed."""
     left = result.left_out
     if left is None or left.drift <= NOT_IN_STEP:
         return []
@@ -303,7 +303,7 @@ def _traffic(plan: Plan, result: SimResult) -> Section:
 
 
 def bounds_chart(plan: Plan) -> BarChart:
-    """Return the lower bounds beside the plan's time, and what the gap is made of, in milliseconds."""
+    """Return the lower bounds beside the plan's time, and the parts of the gap, in milliseconds."""
     meanings = {"compute_s": work_page(plan).free, **BOUNDS}
     times_ms = [getattr(plan.bounds, name) * 1e3 for name in meanings]
     names, nan = (*meanings.values(), "this plan"), float("nan")

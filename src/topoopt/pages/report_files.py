@@ -1,7 +1,7 @@
 """Pages and charts as files: a page as one HTML file that fetches nothing, and pictures by matplotlib.
 
-The policy in the head of a page forbids every request and every script but those written here, so that the file stays
-what it is wherever it is opened.
+The policy in the head of a page forbids every request and every script except those written here, so that the file
+is self-contained wherever it is opened.
 
 The files in ``assets/charts/`` are plain modules of JavaScript, which a server may hand out as they are. A page that
 is one file cannot import; here each module becomes a function that is called once, after those that it needs.
@@ -53,7 +53,7 @@ class WrittenReport:
     figures: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return what the report says and where it is as a mapping."""
+        """Return a JSON-compatible mapping of the report and its files."""
         page = self.page
         return {
             "file": self.file,
@@ -150,7 +150,7 @@ def write_chart(path: str | Path, chart: Chart) -> None:
 
 
 def written_report_page(report: WrittenReport) -> Page:
-    """Return what was written, as a page of its own."""
+    """Return a page about the written report."""
     page, figures = report.page, report.figures
     size = format_bytes(report.size_bytes)
     facts = (
@@ -229,7 +229,7 @@ def _section(section: Section) -> str:
 
 
 def widths(blocks: Sequence[Block]) -> list[str]:
-    """Return how wide each block is; a half that stands alone in its row is as wide as the page."""
+    """Return the width of each block; a half alone in its row takes the full width."""
     maps = sum(isinstance(block, HeatmapChart) for block in blocks)
     result = [_width(block, maps) for block in blocks]
     alone = None

@@ -1,7 +1,7 @@
 """Charts for the screen: plain mappings that the modules in ``assets/charts/`` draw, in a report and in any other page.
 
-A figure says what is drawn, from where to where its axes go, and which of the page's colors is whose; how wide it is,
-its ticks and its letters are the page's. Numbers are as in the chart, with ``scale`` to SI units.
+A figure has its data, the ranges of its axes, and the indices of the page's colors; width, ticks and fonts are the
+page's. Numbers are as in the chart, with ``scale`` to SI units.
 """
 
 from collections.abc import Sequence
@@ -52,7 +52,7 @@ _BAR_HEIGHT: Final = 26
 
 
 def figure(chart: Chart) -> dict[str, Any]:
-    """Return a chart as the page's script takes it: ``kind``, ``name``, ``title``, ``note`` and what is drawn."""
+    """Return a chart as the page's script takes it: ``kind``, ``name``, ``title``, ``note`` and its data."""
     match chart:
         case LineChart():
             x, y = line_axes(chart)
@@ -112,7 +112,7 @@ def _line(one: Series, look: Style) -> dict[str, Any]:
 
 
 def _by_word(one: Series, words: Sequence[str]) -> dict[str, Any]:
-    """Return the values of a series in the order of the words, None where it has none."""
+    """Return the values of a series in the order of the categories, None where it has none."""
     values = {str(x): _number(y) for x, y in zip(one.x, one.y, strict=True)}
     found: dict[str, Any] = {"y": [values.get(word) for word in words]}
     if one.labels:
@@ -166,7 +166,7 @@ def _lane_bar(bar: Bar, kind: int) -> list[Any]:
 
 
 def _network(chart: CircleChart) -> dict[str, Any]:
-    """Return who is linked with whom, on a circle or, of many servers, ring by ring."""
+    """Return the links, on a circle or, for many servers, ring by ring."""
     rings, (others, rest) = strands(chart)
     lines: list[tuple[str, int | str, Any]] = [
         (name, _color(style(index)), pairs) for index, (name, pairs) in enumerate(rings)
@@ -186,7 +186,7 @@ def _network(chart: CircleChart) -> dict[str, Any]:
 
 
 def _routes(chart: CircleChart) -> dict[int, dict[int, str]]:
-    """Return by source and destination the paths between them, ``76 5 1c;24 7``: 76 % of the bytes go over 5 and 48.
+    """Return the paths by source and destination, ``76 5 1c;24 7``: 76 % of the bytes go over 5 and 48.
 
     Most of a large page is this, so that it is kept short: nodes between the ends to base 36, whole percents.
     """

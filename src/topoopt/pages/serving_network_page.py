@@ -1,4 +1,4 @@
-"""The network's part of a service's page: fabrics side by side, what the network takes, wiring and pairing, traffic."""
+"""The network's part of a service's page: fabrics side by side, network times, wiring and pairing, traffic."""
 
 import math
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ PARTS = ("mean", "p50", "p90", "p99")
 
 
 def users_times(title: str, row: Mapping[str, Any], kinds: Mapping[str, str]) -> Table:
-    """Return mean and percentiles of some times of a row, each called by its words and named in the row."""
+    """Return mean and percentiles of some times of a row, by label and field."""
     rows = [{"what": what, **{key: row[f"{name}_{key}_s"] for key in PARTS}} for what, name in kinds.items()]
     return table(title, rows, text("time", "what"), *(number(key, key, format_time) for key in PARTS))
 

@@ -1,4 +1,4 @@
-"""A service as a page: fabrics, the best deployments, times of requests, what binds, what it costs, a timeline."""
+"""A service as a page: fabrics, the best deployments, latencies, bottleneck, cost, a timeline."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -23,7 +23,7 @@ POINTS = 200
 
 
 def serving_page(answer: ServingAnswer) -> Page:
-    """Return the answer, the deployments beside each other, and pictures of the best one at the rate asked for."""
+    """Return the answer, the deployments side by side, and pictures of the best one at the requested rate."""
     question, best = answer.question, answer.best
     run = best.run
     asked = answer.row(best)
@@ -98,7 +98,6 @@ def _headline(answer: ServingAnswer) -> str:
 
 
 def _within(row: Mapping[str, Any]) -> Notes:
-    """Return the intervals that hold 80 % of measured runs."""
     names = {"first token": "ttft_p50", "each other token": "tpot_p50"}
     ends = [
         f"{words} {format_time(row[f'{name}_low_s'])} to {format_time(row[f'{name}_high_s'])} (median)"
@@ -228,7 +227,7 @@ WHY = Notes(
 
 
 def _gains(answer: ServingAnswer) -> tuple[Section, ...]:
-    """Return how much more deployments would do with twice as much of each resource."""
+    """Return the gains of deployments from doubling each resource."""
     evaluated = [answer.best, *(one for one in answer.deployments if one is not answer.best)]
     measured = [one for one in evaluated if one.binding.gains]
     if not measured:
@@ -307,7 +306,7 @@ def _series(name: str, rows: list[tuple[float, float, str]], joined: bool) -> Se
 
 
 def _timeline(run: ServingRun) -> Chart:
-    """Return bars of some requests: in a queue, read, its cache on the way, waiting for a place, answered."""
+    """Return bars of some requests: queued, prefill, cache transfer, waiting for a place, decode."""
     count = len(run.requests)
     first = max((count - SAMPLE) // 2, 0)
     bars: list[Bar] = []

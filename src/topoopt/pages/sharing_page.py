@@ -1,4 +1,4 @@
-"""Ways of sharing a link as a page: iteration times, offsets, and what the theory of MLTCP says."""
+"""Policies for sharing a link as a page: iteration times, offsets, and the theory of MLTCP."""
 
 import numpy as np
 
@@ -21,7 +21,7 @@ MLTCP_OVER = "mltcp-"
 
 
 def sharing_page(answer: SharingComparison) -> Page:
-    """Return what every way of sharing makes of the jobs, and the course of the first way."""
+    """Return the effect of every sharing policy on the jobs, and the course of the first one."""
     first, asked = answer.courses[0], answer.asked
     slowdowns = {course.way: course.slowdown(answer.alone_s) for course in answer.courses}
     others = ", ".join(f"{way} {slowdown:.3f}" for way, slowdown in list(slowdowns.items())[1:])
@@ -39,7 +39,6 @@ def sharing_page(answer: SharingComparison) -> Page:
 
 
 def _what(answer: SharingComparison, way: str) -> str:
-    """Return what a way is, in words."""
     if answer.simulator == FLUID:
         return SHARING_WAYS[way].text
     if way == "cassini":
@@ -104,7 +103,7 @@ def _ways(answer: SharingComparison) -> Section:
 
 
 def _times(answer: SharingComparison) -> LineChart:
-    """Return the mean iteration time of all jobs, iteration by iteration, for every way."""
+    """Return the mean iteration time of all jobs, by iteration and policy."""
     series = []
     for course in answer.courses:
         count = min(len(job.time_s) for job in course.jobs)
@@ -121,7 +120,7 @@ def _numbers(count: int) -> tuple[int, ...]:
 
 
 def _course(answer: SharingComparison, course: SharingCourse) -> Section:
-    """Return the iterations of one way: the times and the offsets of all jobs."""
+    """Return the iterations under one policy: times and offsets of all jobs."""
     prediction = answer.prediction if _is_mltcp(course.way) else None
     count = min(len(job.time_s) for job in course.jobs)
     rows = []
@@ -155,7 +154,7 @@ def _course(answer: SharingComparison, course: SharingCourse) -> Section:
 
 
 def _offsets(answer: SharingComparison) -> LineChart:
-    """Return the offset of the second job in every way."""
+    """Return the offset of the second job under every policy."""
     second = 1 if len(answer.asked.profiles) > 1 else 0
     series = [
         Series(course.way, _numbers(len(job.offset_s)), tuple((job.offset_s * 1e3).tolist()))

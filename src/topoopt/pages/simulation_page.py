@@ -1,4 +1,4 @@
-"""A simulation as a page: what it took, what happened on the network, and which links were busiest."""
+"""A simulation as a page: times, events on the network, and the busiest links."""
 
 from functools import partial
 
@@ -109,7 +109,7 @@ def _times(run: Simulation) -> Entries:
 
 
 def _fabric(run: Simulation) -> Entries:
-    """Return what a server has, and how a built fabric is laid out."""
+    """Return the interfaces of a server, and the layout of a built fabric."""
     topology, rule = run.fabric.topology, run.fabric.reconfiguration
     mine = topology.src == 0
     ports, together_bps = int(topology.ports[mine].sum()), float(topology.bandwidth_bps[mine].sum())
@@ -137,7 +137,7 @@ def _fabric(run: Simulation) -> Entries:
 
 
 def _traffic(run: Simulation) -> Entries:
-    """Return what links carry, and by which algorithm the collectives went, and of what sizes these were."""
+    """Return the traffic of links, and the algorithms and sizes of collectives."""
     result = run.result
     total = float(result.hop_pairs.sum())
     hops = [f"{hop}: {pairs / total:.1%}" for hop, pairs in enumerate(result.hop_pairs) if hop and pairs]
@@ -164,7 +164,6 @@ def _effort(run: Simulation) -> Entries:
 
 
 def _jobs(run: Simulation) -> Table:
-    """Return when each of several jobs has done its iterations."""
     together, in_full = run.together, partial(format_time, digits=DIGITS)
     assert together is not None
     repeated = max(together.iterations) > 1

@@ -1,4 +1,4 @@
-"""A sweep and what it has stored, as pages: points and values, and rows of figures."""
+"""A sweep and its results file, as pages: points and values, and rows of figures."""
 
 from functools import partial
 from operator import itemgetter
@@ -16,7 +16,7 @@ MOST_VALUES, MOST_ERRORS, MOST_ROWS = 12, 5, 20
 
 
 def sweep_page(answer: SweepAnswer) -> Page:
-    """Return how many points were computed, and where they are."""
+    """Return the number of computed points, and their file."""
     run = answer.run
     kinds = [
         f"{count:,} {'with' if status == 'ok' else status + ', without'} a result"
@@ -34,7 +34,7 @@ def sweep_page(answer: SweepAnswer) -> Page:
 
 
 def preview_page(answer: SweepPreview) -> Page:
-    """Return what a sweep would compute."""
+    """Return a preview of a sweep."""
     points = len(answer.sweep.points)
     axes = facts({name: ", ".join(cell(name, one) for one in row) for name, row in answer.sweep.axes.items()})
     missing = f"{answer.finished:,} are in {answer.out}, {points - answer.finished:,} would be computed"
@@ -42,7 +42,7 @@ def preview_page(answer: SweepPreview) -> Page:
 
 
 def results_page(answer: ResultsAnswer) -> Page:
-    """Return the rows that were asked for; without a question what is in the file, too."""
+    """Return the requested rows; without a query, also a summary of the file."""
     summary = answer.summary
     total, names = sum(summary.by_status.values()), ", ".join(summary.sweeps) or "no sweep"
     heading = (answer.file, f"{counted(total, 'point')} of {names}") if answer.whole else ("", "")
@@ -56,7 +56,7 @@ def _page(kind: str, title: str, remark: str, blocks: tuple[Block, ...]) -> Page
 
 
 def _summary(summary: Summary) -> tuple[Block, ...]:
-    """Return what is in the file, which settings differ in it, and why some points have no result."""
+    """Return the contents of the file, the settings that vary, and why some points have no result."""
     without = [f"{count:,} {status}" for status, count in summary.by_status.items() if status != "ok"]
     stored = {
         **{name: _values(name, values) for name, values in summary.axes.items()},

@@ -51,7 +51,7 @@ Forms = Mapping[str, Callable[[float], str]]
 
 
 def heading(column: str, forms: Mapping[str, Any] = BY_ENDING) -> str:
-    """Return the words of a column's name without the unit that is printed with its values.
+    """Return a column's heading without the unit that is printed with its values.
 
     Examples
     --------
@@ -67,12 +67,12 @@ Source = str | Callable[[Any], Any]
 Form = str | Callable[[Any], str]
 """Format of the value, such as ``.1%``, or a function; by the unit in the field's name if neither is given."""
 Entries = Mapping[str, str | Iterable[str]]
-"""A name, and what is said of it: a line, or several of which only the first bears the name."""
+"""A name with its text: one line, or several of which only the first has the name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A heading, and what stands below it; numbers are aligned to the right."""
+    """A heading and the values below it; numbers are aligned to the right."""
 
     heading: str
     source: Source
@@ -80,7 +80,7 @@ class Column:
     is_number: bool
 
     def of(self, row: Any) -> str:
-        """Return what a row has in this column, a dash for nothing."""
+        """Return a row's text in this column, a dash for None."""
         value = _value(row, self.source)
         if value is None:
             return "–"
@@ -92,7 +92,7 @@ class Column:
 
 
 def facts_of(title: str, mapping: Mapping[str, Any]) -> Facts:
-    """Return the entries of a mapping that hold no mapping themselves.
+    """Return the entries of a mapping that are not mappings themselves.
 
     Examples
     --------
@@ -114,13 +114,13 @@ def nested_facts(title: str, mapping: Mapping[str, Any]) -> tuple[Facts, ...]:
 
 
 def trust_section(what: str, *blocks: Facts) -> Section:
-    """Return what an answer rests on."""
+    """Return the section about the basis of an answer."""
     caption = f"Inputs, options and versions: with these the same {what} is made again."
     return Section("trust", "What this rests on", caption, blocks, detail=True)
 
 
 def inputs(provenance: Provenance) -> dict[str, str]:
-    """Return the digests of what an answer was made of."""
+    """Return the digests of an answer's inputs."""
     return {f"input {name}": digest for name, digest in sorted(provenance.inputs.items())}
 
 
@@ -138,7 +138,7 @@ def _setting(key: str, value: Any) -> tuple[str, str]:
 
 
 def facts(entries: Entries, title: str = "", tight: bool = False) -> Facts:
-    """Return names and values; what has no value is not shown.
+    """Return names and values, without missing values.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def facts(entries: Entries, title: str = "", tight: bool = False) -> Facts:
 
 
 def text(heading: str, source: Source = "", form: Form = "") -> Column:
-    """Return a column of words; the source is the field called like the heading where none is named."""
+    """Return a text column; the source is by default the field named like the heading."""
     return Column(heading, source or heading, form, is_number=False)
 
 
@@ -165,7 +165,7 @@ def number(heading: str, source: Source = "", form: Form = "") -> Column:
 def table(
     title: str, rows: Iterable[Any], *columns: Column, folded: bool = False, detail: bool = False
 ) -> Table:
-    """Return what the columns say of each row, which is a noun or a mapping.
+    """Return a table of rows, which are objects or mappings, by columns.
 
     Examples
     --------
@@ -313,7 +313,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def yes_or_no(value: bool) -> str:
-    """Return a word for what holds or does not."""
+    """Return ``yes`` or ``no``."""
     return "yes" if value else "no"
 
 

@@ -13,7 +13,7 @@ from rich.text import Text
 from topoopt.pages.page import Facts, Notes, Page, Section, Table
 
 SENTENCE = 24
-"""A last column of text is not made narrower than this; what is shorter is a name and is not wrapped."""
+"""Least width of a last text column; shorter texts are names and not wrapped."""
 BETWEEN = 3
 """Spaces between two columns."""
 WIDTH = 110
@@ -21,7 +21,7 @@ WIDTH = 110
 
 
 def page_text(page: Page, width: int = WIDTH) -> str:
-    """Return a page as plain text of so many columns."""
+    """Return a page as plain text of the given width."""
     console = Console(file=StringIO(), width=width, highlight=False, color_system=None, force_jupyter=False)
     draw_page(page, console)
     text = console.file.getvalue()  # type: ignore[attr-defined]
@@ -86,7 +86,7 @@ def draw_table(
 
 
 def _draw_section(console: Console, section: Section, heading: bool) -> None:
-    """Draw a section; a table or facts below other blocks stand off by a blank line, notes do not."""
+    """Draw a section; tables and facts are preceded by a blank line, notes are not."""
     if heading and section.title:
         draw_title(console, section.title, section.remark)
     for index, block in enumerate(section.shown):
@@ -146,7 +146,7 @@ def column_blocks(
 
 
 def _split(least: Sequence[int], width: int) -> list[list[int]]:
-    """Return the columns of each block; one that is too wide by itself gets a block all the same."""
+    """Return the columns of each block; a column that is too wide alone still gets a block."""
     blocks = [[0]]
     for column in range(1, len(least)):
         if len(blocks[-1]) > 1 and _taken(least, [*blocks[-1], column]) > width:
@@ -156,7 +156,7 @@ def _split(least: Sequence[int], width: int) -> list[list[int]]:
 
 
 def _widened(block: list[int], least: Sequence[int], full: Sequence[int], width: int) -> dict[int, int]:
-    """Give what is left of the line to the last column, then to headings that would wrap."""
+    """Give the rest of the line to the last column, then to headings that would wrap."""
     spare = max(width - _taken(least, block), 0)
     sizes = {column: least[column] for column in block}
     for column in [block[-1], *block[:-1]]:
@@ -167,7 +167,7 @@ def _widened(block: list[int], least: Sequence[int], full: Sequence[int], width:
 
 
 def _taken(sizes: Sequence[int], block: Sequence[int]) -> int:
-    """Return the width of a line: a space at both ends, the columns and what is between them."""
+    """Return the width of a line: a space at both ends, the columns and the gaps between them."""
     return 2 + sum(sizes[column] for column in block) + BETWEEN * sum(1 for _ in pairwise(block))
 
 

@@ -1,4 +1,4 @@
-"""The timeline of a pipeline: every pass of every micro-batch through the stages of one replica, and what they send.
+"""The timeline of a pipeline: every pass of every micro-batch through the stages of one replica, and their sends.
 
 Where the time of an iteration goes: the chain of tasks that each waited for the one before.
 
@@ -31,7 +31,7 @@ class PathStep(NamedTuple):
 
 
 MOST_STAGES = 8
-"""Stages that are drawn; of more, so many that lie evenly between the first and the last."""
+"""Most stages that are drawn; beyond, an evenly spaced selection of them."""
 MOST_BARS = 3000
 """Most bars; beyond, only those at the beginning and at the end are drawn one by one."""
 PASSES = {
@@ -49,7 +49,7 @@ ALIKE = "passes of further micro-batches"
 
 
 def pipeline_timeline(step: PipelinedStep, result: SimResult) -> TimelineChart:
-    """Return the stages of the replica that ends last, a lane for what each computes and one for what it sends."""
+    """Return the stages of the replica that ends last, one lane for computing and one for sends."""
     ends_s = [
         max(
             result.finish_s[_computed(step, result, stage, replica)].max(initial=0.0)
@@ -97,14 +97,14 @@ def _note(step: PipelinedStep, result: SimResult, drawn: int) -> str:
 
 
 def _computed(step: PipelinedStep, result: SimResult, stage: int, replica: int) -> Ints:
-    """Return the tasks that a worker computes."""
     graph = result.graph
     server, device = step.part_servers[stage, replica, 0], step.worker_accelerator[stage, replica]
     return np.flatnonzero((graph.kind == COMPUTE) & (graph.server == server) & (graph.accelerator == device))
 
 
 def _sent(step: PipelinedStep, result: SimResult, stage: int, replica: int) -> Ints:
-    """Return what the servers of a worker send for its stage: activations, gradients, exchanges, synchronizations."""
+    """Return the tasks sent by a worker's servers for its stage: activations, gradients, exchanges,
+    synchronizations."""
     graph, servers = result.graph, np.unique(step.part_servers[stage, replica])
     backward = graph.phase == PHASES.index("gradient")
     # Gradients are labeled by the chunk that they go to; what belongs to no chunk is of no stage.
@@ -123,7 +123,7 @@ def _sent(step: PipelinedStep, result: SimResult, stage: int, replica: int) -> I
 
 
 def _bars(result: SimResult, tasks: Ints, lane: int) -> Iterator[Bar]:
-    """Yield the bars of some tasks, none over another: what waits for a link begins with the end of the one before."""
+    """Yield non-overlapping bars of some tasks: waiting transfers begin at the end of the previous one."""
     graph, free_s, seen = result.graph, 0.0, Counter[tuple[int, int]]()
     for task in tasks[np.lexsort((result.start_s[tasks], result.finish_s[tasks]))].tolist():
         phase, operator = int(graph.phase[task]), int(graph.operator[task])
@@ -198,7 +198,6 @@ def time_by_phase(steps: list[PathStep]) -> dict[str, float]:
 
 
 def _predecessors(result: SimResult) -> tuple[Ints, Ints]:
-    """Return CSR pointer and predecessors of every task."""
     graph = result.graph
     source = np.repeat(np.arange(len(graph)), np.diff(graph.successor_first))
     order = np.argsort(graph.successor, kind="stable")

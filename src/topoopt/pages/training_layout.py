@@ -45,7 +45,7 @@ SCHEDULE_WORDS = {
 
 
 def placement_map(plan: Plan) -> HeatmapChart:
-    """Return how many workers of each pipeline stage every server has; a worker is one stage of one replica."""
+    """Return the workers of each pipeline stage per server; a worker is one stage of one replica."""
     step = transformer_of(plan.job).layout(plan.strategy).step
     count = np.zeros((step.stages, step.servers))
     for stage, parts in enumerate(step.part_servers):
@@ -130,7 +130,7 @@ def _time(times_s: Sequence[float], left_out: Sequence[int], row: Mapping[str, A
 
 
 def memory_chart(plan: Plan) -> BarChart:
-    """Return what the fullest accelerator holds with each configuration, by cause, in GiB."""
+    """Return the memory of the fullest accelerator with each configuration, by cause, in GiB."""
     layouts = transformer_of(plan.job).layouts
     causes = dict.fromkeys(cause for layout in layouts for cause in layout.memory_bytes)
     parts: dict[str, Source] = {cause: partial(_memory_bytes, cause) for cause in causes}
@@ -155,7 +155,7 @@ def memory_limit(capacity_bytes: float) -> tuple[Limit, ...]:
 
 
 def _capacity(plan: Plan) -> str:
-    """Return what an accelerator has, what the plan needs of it, and what most of that is."""
+    """Return an accelerator's capacity, the plan's memory, and the largest cause."""
     work = transformer_of(plan.job)
     layout = work.layout(plan.strategy)
     needed, capacity = layout.total_memory_bytes, work.capacity_bytes
@@ -173,7 +173,7 @@ def _memory_bytes(cause: str, layout: Layout) -> float:
 
 
 def layout_words(training: TransformerWork, layout: Layout) -> Entries:
-    """Return how a layout splits the model, and what the fullest accelerator holds with it."""
+    """Return a layout's split of the model, and the memory of its fullest accelerator."""
     configuration, step = layout.configuration, layout.step
     degrees = [
         f"{word} {configuration[key]}" for key, word in DEGREE_WORDS.items() if configuration.get(key, 1) != 1
@@ -212,7 +212,7 @@ def layout_words(training: TransformerWork, layout: Layout) -> Entries:
 
 
 def with_words(unusual: Mapping[str, object]) -> str:
-    """Return what few configurations have.
+    """Return the fields that few configurations use.
 
     Examples
     --------
@@ -239,7 +239,7 @@ def _servers(numbers: list[int]) -> str:
 
 
 def published_sections(model: str, published: Sequence[PublishedLayout]) -> tuple[Section, ...]:
-    """Return the section of the published ways; none where none is known."""
+    """Return the section on published configurations; none where none is known."""
     if not published:
         return ()
     rows = table(
@@ -260,13 +260,13 @@ def published_sections(model: str, published: Sequence[PublishedLayout]) -> tupl
 
 
 def _why_slower(one: PublishedLayout) -> str:
-    """Return what the fastest does otherwise, in a line."""
+    """Return the changes made by the fastest configuration, in one line."""
     steps = [f"{words} saves {share:.1%}" for words, share in one.faster_with.items()]
     return f"the fastest does otherwise: {', then '.join(steps)}"
 
 
 def published_line(one: PublishedLayout) -> str:
-    """Return a published way in a line: by how much it is slower, where it stands, whether it fits."""
+    """Return a published configuration in one line: slowdown, rank, whether it fits."""
     fits = "fits" if one.fits else "does not fit"
     difference = f"{abs(one.over_best):.1%} {'slower' if one.over_best >= 0 else 'faster'} in closed form"
     return f"{one.source}, {one.name}: {difference}, rank {one.rank:,} of {one.compared:,}; {fits}"

@@ -33,7 +33,7 @@ LEAST_SHOWN = 1e-6
 
 
 def job_facts(plan: Plan) -> Entries:
-    """Return the size of the model, what its times rest on, and the cluster."""
+    """Return the size of the model, the basis of its times, and the cluster."""
     training = transformer_of(plan.job)
     model, experts = training.model, training.model.experts
     heads = f"{model.heads} heads" + (f" ({model.kv_heads} of keys)" if model.kv_heads != model.heads else "")
@@ -97,7 +97,7 @@ def rates(plan: Plan) -> Entries:
 
 
 def compute_facts(plan: Plan) -> Entries:
-    """Return what an iteration takes with free communication: computing, collectives inside servers, the bubble."""
+    """Return the iteration with free communication: computing, collectives inside servers, the bubble."""
     step = transformer_of(plan.job).layout(plan.strategy).step
     compute_s, bubble_s = compute_and_bubble(step)
     inside_s = inside_servers_s(step)
@@ -113,7 +113,7 @@ def compute_facts(plan: Plan) -> Entries:
 
 
 def waits(plan: Plan, strategy: ParallelStrategy) -> dict[str, float]:
-    """Return how long the busiest stage computes nothing, though communication between servers is free."""
+    """Return the idle time of the busiest stage despite free communication between servers."""
     step = transformer_of(plan.job).layout(strategy).step
     return {
         "collectives inside servers": inside_servers_s(step),
@@ -127,7 +127,7 @@ def timeline(plan: Plan, result: SimResult) -> TimelineChart:
 
 
 def search_facts(plan: Plan) -> Entries:
-    """Return how the configurations were found."""
+    """Return the method of the search for configurations."""
     record = plan.search
     first_s, best_s = record.seed_times_s[0], plan.outcome.iteration_time_s
     gained = f"the first in closed form takes {format_time(first_s)}, {first_s / best_s:.2f} × as long"
@@ -153,7 +153,7 @@ def _left_out_words(count: int) -> str:
 
 
 def made_by(plan: Plan) -> Entries:
-    """Return the size of the model, its batch, and what its times rest on."""
+    """Return the size of the model, its batch, and the basis of its times."""
     training = transformer_of(plan.job)
     return {
         "model": training.model.name,
@@ -246,7 +246,7 @@ def _runs(numbers: list[int]) -> str:
 
 
 def _sent_bytes(step: PipelinedStep, stage: int) -> float:
-    """Return what a worker of a stage sends to the next stage's for one micro-batch, over all its parts."""
+    """Return the bytes sent per micro-batch by a worker of a stage to the next one, over all its parts."""
     chunk = int(np.flatnonzero(step.chunk_stage == stage)[0])
     return float(step.chunks[chunk].output_bytes * step.part_servers.shape[2])
 

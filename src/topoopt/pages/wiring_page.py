@@ -145,7 +145,6 @@ def _panels(answer: WiringAnswer) -> str:
 
 
 def _read_from(wiring: DirectWiring) -> str:
-    """Return syntax, bandwidth, latency and names of a file that others wrote."""
     recipe, names = wiring.recipe, wiring.names
     parts = [str(recipe["read_from"])] if "read_from" in recipe else []
     if "said" in recipe:
@@ -186,7 +185,7 @@ def _frontier(answer: WiringAnswer) -> tuple[Table, ...]:
 
 
 def _distances(servers: int, pairs: Mapping[int, int], there: Column) -> Table:
-    """Return by distance the servers that are there, and the share of all pairs that is within it."""
+    """Return the servers by distance, and the cumulative share of all pairs."""
     return table(
         "Distances",
         joined(hops=pairs, pairs=pairs.values(), within=accumulate(pairs.values())),
@@ -197,14 +196,14 @@ def _distances(servers: int, pairs: Mapping[int, int], there: Column) -> Table:
 
 
 def topology_chart(answer: RingNetwork | WiringAnswer) -> CircleChart:
-    """Return the circle; of more than 1,024 servers the first so many, with what joins them."""
+    """Return the circle; beyond 1,024 servers only the first ones and their links."""
     if isinstance(answer, RingNetwork):
         return wiring_circle(circulant_wiring(answer.servers, answer.strides, answer.links))
     return wiring_circle(answer.wiring)
 
 
 def wiring_circle(wiring: DirectWiring) -> CircleChart:
-    """Return every link, and each ring of all servers in a color of its own.
+    """Return every link, and each ring of all servers in its own color.
 
     Server (o, r) has number r·m + o, so that turning the circle by 1/g of its way lays every link on another.
     """
@@ -229,7 +228,7 @@ def wiring_circle(wiring: DirectWiring) -> CircleChart:
 
 
 def wiring_words(servers: int, offsets: Iterable[int], links: str) -> str:
-    """Say whom every server is wired to, and by how many cables where it is more than one.
+    """Return the neighbors of every server, and the number of cables where there is more than one.
 
     Parameters
     ----------
@@ -254,7 +253,7 @@ def wiring_words(servers: int, offsets: Iterable[int], links: str) -> str:
 
 
 def family_words(family: str, group: int) -> str:
-    """Say of which family a wiring is, and how often its links are repeated around the circle.
+    """Return the family of a wiring, and the repetitions of its links around the circle.
 
     Examples
     --------

@@ -106,7 +106,7 @@ def busiest_server(result: SimResult) -> int:
 
 
 def iteration_timeline(result: SimResult, server: int) -> TimelineChart:
-    """Return what one server computes and sends, in seconds; no two bars of a lane overlap.
+    """Return the computations and sends of one server, in seconds; no two bars of a lane overlap.
 
     Where several transfers are under way at once, a bar begins when the one before it has ended.
     """
@@ -148,7 +148,7 @@ def job_facts(plan: Plan) -> Entries:
 
 
 def search_facts(plan: Plan) -> Entries:
-    """Return how many degree splits were tried."""
+    """Return the number of degree splits tried."""
     return {"tried": f"{counted(len(plan.search.seed_times_s), 'degree split')}{spread_words(plan)}"}
 
 
@@ -161,7 +161,7 @@ TRAFFIC_PAGE = WorkPage(job_facts, search_facts, made_by)
 
 
 def laid_traffic_page(laid: LaidTraffic) -> Page:
-    """Return how much is moved, the busiest pairs and links, and a map of all pairs."""
+    """Return the total traffic, the busiest pairs and links, and a map of all pairs."""
     demand, pairs, links = laid.traffic, laid.pairs(), laid.links()
     transfers = sum(1 for pair in pairs if pair["mp_bytes"])
     moved = {
@@ -196,7 +196,7 @@ def laid_traffic_page(laid: LaidTraffic) -> Page:
 
 
 def allreduce_words(demand: Traffic) -> str:
-    """Return the bytes of the AllReduces, in how many groups, and what of them goes over the wire."""
+    """Return the bytes of the AllReduces, the number of groups, and the bytes on the wire."""
     groups = counted(len(demand.allreduce), "group")
     wire = format_bytes(demand.allreduce_wire_bytes)
     return f"{format_bytes(demand.allreduce_bytes)} in {groups}, {wire} on the wire"
@@ -283,7 +283,7 @@ def in_blocks(matrix: Floats, most: int) -> tuple[Floats, int]:
 
 
 def link_load_distribution(plan: Plan, result: SimResult) -> LineChart:
-    """Return the share of links that carry at most so many bytes a port."""
+    """Return the CDF of bytes per port over links."""
     loads = np.sort(result.link_bytes / plan.fabric.topology.ports)
     values, count = np.unique(loads, return_counts=True)
     share = np.cumsum(count) / len(loads)
@@ -317,7 +317,7 @@ def cluster_words(cluster: ClusterSpec) -> str:
 
 
 def spread_words(plan: Plan) -> str:
-    """Return by how much the worst answer of a search is slower than the best."""
+    """Return the spread between the worst and the best answer of a search."""
     times = sorted(plan.search.seed_times_s)
     return f", the worst {times[-1] / times[0] - 1:.2%} slower" if len(times) > 1 else ""
 

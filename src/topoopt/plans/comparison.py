@@ -160,7 +160,7 @@ def front_of_fabrics(rows: Sequence[ComparedFabric]) -> tuple[ComparedFabric, ..
 
 
 def standings_of(rows: Sequence[ComparedFabric]) -> list[Standing]:
-    """Return where each row stands in price and time, and against the first of them."""
+    """Return the position of each row in price and time, also relative to the first one."""
     return standings(rows, _time_s)
 
 
@@ -223,7 +223,7 @@ def compared_fabrics(
 
 
 def with_ownership(plan: Plan, rows: Sequence[ComparedFabric]) -> tuple[ComparedFabric, ...]:
-    """Return fabrics, the plan's own first, with what network, servers and electricity cost together on each."""
+    """Return fabrics, the plan's own first, with the cost of ownership on each."""
     priced = [PricedTime(row.cost_usd, row.power_w, row.outcome.iteration_time_s) for row in rows]
     return tuple(
         replace(row, ownership=owned) for row, owned in zip(rows, ownerships(plan, priced), strict=True)
@@ -254,7 +254,7 @@ def iterations_by_fabric(plan: Plan) -> dict[str, Iteration]:
 
 
 def ownerships(plan: Plan, fabrics: Sequence[PricedTime]) -> tuple[Ownership | None, ...]:
-    """Return what network, servers and electricity cost together on fabrics, the plan's own first.
+    """Return the cost of ownership on fabrics, the plan's own first.
 
     All are priced for one training: where a run is given by its hours, these are those on the first fabric. None of
     a plan that was made before ownership was priced.
@@ -346,5 +346,5 @@ def _check_fidelities(file: ComparisonModel, place: str) -> None:
 
 
 def comparison_schema() -> dict[str, Any]:
-    """Return the JSON Schema of what ``topoopt compare --json`` prints."""
+    """Return the JSON Schema of the output of ``topoopt compare --json``."""
     return ComparisonModel.model_json_schema()

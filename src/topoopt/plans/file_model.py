@@ -1,6 +1,6 @@
 """The plan file's shape: a pydantic model for each part, from which the published JSON Schema is made.
 
-A plan file is also what ``topoopt plan --json`` prints. Everything needed to simulate, price or redo the plan is in
+A plan file is also the output of ``topoopt plan --json``. Everything needed to simulate, price or redo the plan is in
 it; nothing in it refers to other files.
 
 The keys of a plan file that say how a transformer is trained: its shapes, and every layout that was tried.
@@ -51,7 +51,7 @@ class LayoutPart(Strict):
 
 
 class PublishedPart(Strict):
-    """The fields of PublishedLayout, its name, and by what share it is slower than the fastest in closed form."""
+    """The fields of PublishedLayout, its name, and its relative slowdown against the fastest in closed form."""
 
     name: str
     source: str
@@ -73,7 +73,7 @@ class PublishedPart(Strict):
 
 
 class TrainingPart(Strict):
-    """A transformer, the layout that was chosen, and what it reaches."""
+    """A transformer, the chosen layout, and its rates."""
 
     model: TransformerModel
     parameters: Count
@@ -249,7 +249,7 @@ class SearchPart(Strict):
 
 
 class BillLinePart(Strict):
-    """One kind of part of the network; watts and speed are null where nobody's figure is known."""
+    """One kind of part of the network; watts and speed are null where unknown."""
 
     item: str
     count: Amount

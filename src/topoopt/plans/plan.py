@@ -169,8 +169,8 @@ class Bounds:
 class GapParts:
     """Causes of the gap between an iteration and its lower bound, seconds; they add up to the gap.
 
-    Constraints are taken away one after the other, from the last attribute to the first, and each part is what that
-    gains; in another order the parts would be others.
+    Constraints are removed one after the other, from the last attribute to the first, and each part is the gain of
+    one; in another order the parts would differ.
 
     Attributes
     ----------
@@ -181,7 +181,7 @@ class GapParts:
     schedule_s : float
         Waiting for order and dependencies: idle links although something is still to be sent.
     rounds_s : float
-        Latency, new connections and packets that are not full: what many small messages cost beside their bytes.
+        Latency, new connections and packets that are not full: the cost of many small messages beyond their bytes.
     """
 
     wiring_s: Amount
@@ -209,7 +209,7 @@ class Outcome:
     algorithms: Mapping[str, Count] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the figures, without algorithms where none was asked for."""
+        """Return the figures, without algorithms if none was requested."""
         return {key: value for key, value in asdict(self).items() if key != "algorithms" or value}
 
 
@@ -273,17 +273,16 @@ class Baseline(NetworkRow):
 @shows_itself
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan:
-    """Strategy, topology, rings and routes for a job, with what they are worth.
+    """Strategy, topology, rings and routes for a job, with their evaluation.
 
-    A baseline is a plan like any other: its fabric has another name and no strides. ``data_parallel`` is what data
-    parallelism with round-robin tables gets from the same finder, to see what the search has gained.
-    ``skipped_fabrics`` are baselines that could not be built, each with the reason. ``rules`` are those that the
-    fabric was wired by.
-    ``wiring`` says how all servers are wired; a plan file from before it was written has none.
-    ``origin`` says where the job comes from, as facts; a plan that is read from a file has none. ``gap_parts`` are
-    unknown of plans that were made before there were any. ``gradients`` are the times with other buckets and other
-    algorithms of collectives; the job's settings have those that were taken. ``terms`` are those by which ownership is
-    priced; a plan from before it was has none. ``served`` is what users meet, of a plan that serves a model.
+    A baseline is a plan like any other: its fabric has another name and no strides. ``data_parallel`` is the
+    result of data parallelism with round-robin tables by the same finder, which shows the search's gain.
+    ``skipped_fabrics`` are baselines that could not be built, each with the reason. ``rules`` are the finder's
+    rules for the fabric. ``wiring`` describes the wiring of all servers; older plan files have none. ``origin`` is
+    the origin of the job, as facts; a plan read from a file has none. ``gap_parts`` are unknown in older plans.
+    ``gradients`` are the times with other buckets and collective algorithms; the job's settings have the chosen
+    ones. ``terms`` are the terms of ownership; older plans have none. ``served`` are the serving figures of a plan
+    for a served model.
     """
 
     job: Job
@@ -314,7 +313,7 @@ class Plan:
 
     @property
     def server_names(self) -> tuple[str, ...]:
-        """Names that a wiring of somebody's own gave the servers; empty where they are numbers."""
+        """Server names in a user's wiring; empty where they are numbers."""
         names = () if self.wiring is None else self.wiring.names
         return names if len(names) == self.fabric.topology.servers else ()
 
@@ -333,7 +332,7 @@ class Plan:
         return tuple(sorted(strides))
 
     def traffic(self) -> Traffic:
-        """Return what one iteration moves."""
+        """Return the traffic of one iteration."""
         return job_traffic(self.job, self.strategy)
 
     def simulate(self, simulator: str = "auto", **words: Any) -> Any:

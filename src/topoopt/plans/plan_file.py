@@ -114,7 +114,6 @@ def plan_to_mapping(plan: Plan) -> dict[str, Any]:
 
 
 def _baseline_to_mapping(row: Baseline, plan_time_s: float) -> dict[str, Any]:
-    """Return one row of the comparison."""
     mapping = {
         **vars(row),
         "label": row.label,
@@ -208,7 +207,7 @@ def _plan(file: model.PlanFile) -> Plan:
 
 
 def _finder_rules(options: Mapping[str, Any]) -> FinderRules:
-    """Return the rules of the finder among others; the usual ones where none are named."""
+    """Return the finder rules among the options; the defaults where none are given."""
     names = {rule.name: options[rule.name] for rule in fields(FinderRules) if options.get(rule.name)}
     for key, name in names.items():
         if not isinstance(name, str):
@@ -312,7 +311,7 @@ def _column(values: NDArray[np.float64]) -> float | list[float]:
 
 
 def work_to_mapping(plan: Plan) -> dict[str, Any]:
-    """Return the keys of a plan file that say what the work is, and what its memory."""
+    """Return the keys of a plan file for the work and its memory."""
     return {**EMPTY, **WORK_PARTS[plan.job.work.kind].to_mapping(plan)}
 
 

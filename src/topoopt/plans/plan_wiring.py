@@ -1,4 +1,4 @@
-"""The links of a plan as a direct wiring, with its rings of all servers: what a wiring file holds."""
+"""The links of a plan as a direct wiring, with its rings of all servers, as in a wiring file."""
 
 from collections import Counter
 from dataclasses import replace
@@ -16,7 +16,7 @@ def plan_wiring(plan: Plan, name: str = "plan") -> DirectWiring:
     Raises
     ------
     InvalidInput
-        If its servers hang on switches; ``name`` is what the plan is called.
+        If its servers are connected to switches; ``name`` is the name of the plan.
     """
     topology, cluster = plan.fabric.topology, plan.job.cluster
     if topology.nodes > topology.servers:

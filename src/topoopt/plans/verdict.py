@@ -157,7 +157,6 @@ def dominators(
 def _known(
     rows: Iterable[AnyRow], price: Figure[AnyRow], time: Figure[AnyRow]
 ) -> list[tuple[float, float, int, AnyRow]]:
-    """Return price, time and index of each row with a known price and a known time."""
     points = []
     for place, row in enumerate(rows):
         row_price, row_time = price(row), time(row)

@@ -176,7 +176,7 @@ def _layout_part(layout: Layout, iteration_time_s: float | None) -> dict[str, An
 
 
 def _transformer_part_memory(work: TransformerWork, layout: Layout) -> dict[str, Any]:
-    """Return what the fullest accelerator of a layout holds, by the causes of the plan file."""
+    """Return the memory of a layout's fullest accelerator, by the causes in the plan file."""
     causes = dict(layout.memory_bytes)
     named = {f"{name}_bytes": causes.pop(name, 0.0) for name in MEMORY_CAUSES}
     return {

@@ -20,14 +20,13 @@ from topoopt.pricing.switch_choice import Plane
 class RoomLayout:
     """Positions of racks and cables. The defaults are assumptions; check them for your room.
 
-    Servers fill racks, racks fill rows, one after the other. What servers are joined through (switches, panels)
-    stands in the middle of the room. A cable goes up to a tray, along the row and across the rows, down again, and
-    is a little longer than that.
+    Servers fill racks, racks fill rows, one after the other. Switches and panels are in the middle of the room. A
+    cable goes up to a tray, along the row and across the rows, down again, and is a little longer than that.
 
     Attributes
     ----------
     servers_per_rack : int
-        Four servers of eight accelerators draw some 40 kW, what a rack cooled by air can take.
+        Four servers of eight accelerators draw some 40 kW, the limit of an air-cooled rack.
     racks_per_row : int
     rack_width_m, row_pitch_m : float
         Distance between racks in a row, and between rows including the aisle.
@@ -81,7 +80,7 @@ class BillLine:
     basis : str
         Derivation of a price that is not listed: the speeds between which it is interpolated.
     unit_w, total_w : float or None
-        None where nobody's figure is known.
+        None where unknown.
     name : str
         Switch that a port is of, empty for all else.
     """
@@ -119,7 +118,7 @@ class Bill:
     planes : tuple of Plane
         Trees of whole switches that are bought; empty where there are none, or ports are counted.
     fiber_length_m : float
-        Mean length of a link, given or from where servers stand.
+        Mean length of a link, given or from the positions of servers.
     """
 
     fabric: str
@@ -156,7 +155,7 @@ class Bill:
 
     @property
     def price_missing(self) -> tuple[str, ...]:
-        """The parts whose price the list does not say, with their speed: what leaves the bill open."""
+        """Parts without a price in the list, with their speed, which leave the bill open."""
         return tuple(line.part.words for line in self.lines if line.unit_usd is None)
 
     @property
@@ -182,7 +181,7 @@ class Bill:
 
     @property
     def power_missing(self) -> tuple[str, ...]:
-        """The parts whose watts nobody's figure says, with their speed."""
+        """Parts without known power, with their speed."""
         return tuple(line.part.words for line in self.lines if line.unit_w is None)
 
 
@@ -196,7 +195,7 @@ def bill_of_materials(
     options: FabricOptions | None = None,
     power: PartTable | None = None,
 ) -> Bill:
-    """Return what the network of a fabric costs and draws, without the servers.
+    """Return the cost and power of a fabric's network, without the servers.
 
     Parameters
     ----------
@@ -222,8 +221,8 @@ def bill_of_materials(
     References
     ----------
     .. [1] W. Wang et al., "TopoOpt", NSDI 2023, section on cost: a three-tier k-ary fat-tree of n = k³/4
-           servers has 5n switch ports, 3n links and 6n transceivers. The counts are per server, so they serve
-           any n. That is what the accounting ``paper`` counts.
+           servers has 5n switch ports, 3n links and 6n transceivers. The counts are per server, so they hold for
+           any n. The accounting ``paper`` counts these.
 
     Examples
     --------
@@ -312,7 +311,7 @@ def price_range(prices: PartTable, part: Part, sold: bool = False) -> tuple[floa
 
 
 def _watts(part: Part, power: PartTable) -> float | None:
-    """Return the watts of a part: an optical product's own; a switch without a row draws what its ports do."""
+    """Return the watts of a part: an optical product's own; a switch without a row draws as much as its ports."""
     if part.name and part.item != "switch" and part.bandwidth_bps is None:
         product = find_optical_switch(part.name)
         if product.watts is not None:
@@ -364,7 +363,7 @@ def mean_between_servers_m(servers: int, room: RoomLayout = USUAL_ROOM) -> float
 
 
 def _places(servers: int, room: RoomLayout) -> tuple[Floats, Floats]:
-    """Return where each server stands: along the rows and across them, from the middle of the room."""
+    """Return the position of each server: along and across the rows, from the middle of the room."""
     rack = np.arange(servers) // room.servers_per_rack
     racks = -(-servers // room.servers_per_rack)
     wide, rows = min(racks, room.racks_per_row), -(-racks // room.racks_per_row)

@@ -62,7 +62,7 @@ class TechnologyRow:
         return self.choice.suits and (self.margin_db is None or self.margin_db >= 0)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the row as a mapping; what is infinite is None."""
+        """Return the row as a mapping; infinities are None."""
         part = self.choice.technology
         return {
             "technology": part.name,
@@ -102,7 +102,7 @@ class CostComparison:
     published_equivalent_usd : float or None
         Price of the fat-tree by the published ratio; None where the list has no interface so fast.
     ratios : tuple of CostRatios
-        The two published ratios under every way of counting, nearest first; empty where not asked for.
+        The two published ratios under every accounting, nearest first; empty where not requested.
     change_interval_s : float
         Seconds for which traffic stays the same; infinite for fixed traffic.
     overhead : float
@@ -161,7 +161,7 @@ class CostComparison:
         return frame({key: row[key] for key in PLAIN_COLUMNS} for row in rows)
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything as one mapping; what is infinite is None."""
+        """Return everything as one mapping; infinities are None."""
         cluster, purchase, options = self.network.cluster, self.purchase, self.purchase.options
         document = {
             **fields_of(cluster, "servers", "degree"),

@@ -48,8 +48,6 @@ class EquivalentFatTree:
 
     Attributes
     ----------
-    interfaces : int
-        Interfaces of a server.
     interface_bandwidth_bps : float
         Bandwidth of each; between two listed speeds it is interpolated.
     cost_per_server_usd : float
@@ -94,15 +92,15 @@ def equivalent_fat_tree(
 ) -> EquivalentFatTree:
     """Return the fastest full-bisection fat-tree that costs no more than TopoOpt on the same servers.
 
-    Its servers have up to ``degree`` equal interfaces, or ``evenly`` a number that divides it, so that accelerators can
-    share them alike. Of whole switches only listed speeds can be bought. By the port a price is taken at the listed
-    speeds and interpolated between them, as if there were parts of any speed.
-    Where not even the cheapest interface can be paid, servers share one, and the note says so.
+    Its servers have up to ``degree`` equal interfaces, or ``evenly`` a number that divides it, so that accelerators
+    can share them alike. Of whole switches only listed speeds can be bought. By the port a price is taken at the
+    listed speeds and interpolated between them, as if there were parts of any speed. Where not even the cheapest
+    interface can be paid, servers share one, and the note says so.
 
     Raises
     ------
     InvalidInput
-        If TopoOpt has no price, ``bandwidth_bps`` lies above the price list, or no speed is fully listed.
+        If TopoOpt has no price, ``bandwidth_bps`` is above the price list, or no speed is fully listed.
 
     Examples
     --------
@@ -210,14 +208,13 @@ def accounting_sweep(prices: PartTable) -> tuple[CostRatios, ...]:
     """Return the ratios under every different accounting, the one nearest to both published ratios first.
 
     Ports are counted, as the paper does. All choices but the mean length of a fiber are combined: network cards or
-    not, look-ahead or not, on which fabrics fiber is counted, whether the second panel has fibers of its own, and
-    the tiers of the fat-tree.
-    Combinations in which a choice has no effect are left out.
+    not, look-ahead or not, on which fabrics fiber is counted, whether the second panel has fibers of its own, and the
+    tiers of the fat-tree. Combinations in which a choice has no effect are left out.
 
     Raises
     ------
     InvalidInput
-        If the price list lacks 100 or 200 Gb/s, at which the published ratios stand.
+        If the price list lacks 100 or 200 Gb/s, for which the ratios are published.
 
     Examples
     --------

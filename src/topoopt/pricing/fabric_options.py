@@ -25,10 +25,10 @@ class Accounting:
     Attributes
     ----------
     name : str
-        Written into the bill, so that no figure stands without its accounting.
+        Written into the bill, so that every figure has its accounting.
     switches : str
         ``whole``: switches of the catalogue, in the fewest tiers that reach, spare ports paid for. ``ports``: the
-        ports in use of a k-ary fat-tree, whose switches have whatever radix is needed: what the paper counts.
+        ports in use of a k-ary fat-tree, whose switches have any radix, as in the paper.
     nics : bool
         Whether network cards are counted.
     look_ahead : bool
@@ -39,8 +39,8 @@ class Accounting:
     look_ahead_fiber : bool
         Whether the second panel has fibers of its own.
     fiber_length_m : float or None
-        Mean length of a link; None takes it from where servers stand (:class:`topoopt.pricing.RoomLayout`). The paper's
-        0 to 1000 m uniformly has a mean of 500 m.
+        Mean length of a link; None takes it from the positions of servers (:class:`topoopt.pricing.RoomLayout`). The
+        paper's 0 to 1000 m uniformly has a mean of 500 m.
     tiers : int or None
         Layers of switches of a fat-tree; None for the fewest that reach, of whole switches alone.
     """
@@ -66,7 +66,7 @@ class Accounting:
 
     @property
     def words(self) -> str:
-        """Every choice in words, to stand beside a price."""
+        """Description of every choice, to accompany a price."""
         panels = "two panels and 1×2 switches" if self.look_ahead else "one panel"
         where = {"every-fabric": "on every fabric", "fat-trees": "on fat-trees only"}.get(self.fiber_on)
         second = ", those of the second panel too" if self.look_ahead and self.look_ahead_fiber else ""
@@ -111,7 +111,7 @@ REGION_SERVERS = 8
 
 @dataclass(frozen=True, slots=True)
 class FabricOptions:
-    """Choices that change what is bought.
+    """Options that change the parts bought.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ class FabricOptions:
             raise InvalidInput(f"oversubscription: expected a ratio >= 1, got {self.oversubscription:g}")
 
     def hybrid_ocs_interfaces(self, degree: int) -> int:
-        """Return how many of ``degree`` interfaces the hybrid has behind optical circuit switches.
+        """Return how many of ``degree`` interfaces are behind optical circuit switches in the hybrid.
 
         Raises
         ------
@@ -158,7 +158,7 @@ class FabricOptions:
         return _some("topoopt-hybrid", "ocs_interfaces", chosen, degree, instead)
 
     def mixnet_electrical_interfaces(self, degree: int) -> int:
-        """Return how many of ``degree`` interfaces mixnet has on its electrical fat-tree.
+        """Return how many of ``degree`` interfaces are on mixnet's electrical fat-tree.
 
         Raises
         ------
@@ -176,7 +176,7 @@ class FabricOptions:
 
 
 def _some(fabric: str, option: str, chosen: int, degree: int, instead: tuple[str, str]) -> int:
-    """Return the chosen interfaces, which must be some but not all; else ``instead`` names what to take."""
+    """Return the chosen interfaces, which must be some but not all; else ``instead`` names the alternative."""
     if degree < 2:
         raise InvalidInput(
             f"{fabric}: a server needs 2 interfaces or more, one of each kind; use {instead[0]}"
@@ -201,12 +201,12 @@ def check_link_technology(name: str) -> None:
 
 
 def server_module(technology: str) -> Item:
-    """Return what is plugged into an interface of a server."""
+    """Return the module in an interface of a server."""
     return "linear_transceiver" if technology == LINEAR else "transceiver"
 
 
 def plugged(technology: str, switch: PacketSwitch, split: int, bandwidth_bps: float) -> tuple[Part, ...]:
-    """Return what is plugged into a port of a switch that carries ``split`` links.
+    """Return the parts in a port of a switch that carries ``split`` links.
 
     A port that is split has a module of its whole speed, and a cable that fans it out. One that is not has a module of
     the speed of its link.
@@ -219,7 +219,7 @@ def plugged(technology: str, switch: PacketSwitch, split: int, bandwidth_bps: fl
 
 
 def in_copper(lengths_m: Floats, bandwidth_bps: float) -> dict[Item, int]:
-    """Return how many links of these lengths copper reaches: passive cables first, active ones beyond.
+    """Return the number of links of these lengths by copper cable: passive ones first, then active ones.
 
     Examples
     --------
@@ -240,7 +240,7 @@ def counted_tiers(tiers: int) -> str:
 
 
 def changed_accounting(name: str, **choices: Any) -> Accounting:
-    """Return a named accounting with other choices; what is then none of the named ones is called ``custom``.
+    """Return a named accounting with other options; a result that is none of the named ones is called ``custom``.
 
     Examples
     --------

@@ -24,7 +24,7 @@ class FabricPrice:
     count : function of Buying to Counted
         Returns the number of each part.
     realize : function of Site to Realization
-        Returns what the fabric is built of, and why it may not be buildable.
+        Returns the devices of the fabric, and why it may not be buildable.
     note : str or function
         Caveat for the reader of the bill; see :data:`Note`.
     note_by_port : str, optional
@@ -50,7 +50,7 @@ class FabricPrice:
 
 
 def price_of_fabric(name: str) -> FabricPrice:
-    """Return how the named fabric is bought.
+    """Return the pricing of the named fabric.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def realize(
 
 
 def check_fits_a_panel(fabric: str, servers: int, shards: int = 1, links: str = "duplex") -> None:
-    """Refuse a cluster that no optical device can hold; fabrics without one always fit.
+    """Refuse a cluster that no optical device can hold; fabrics without such devices always fit.
 
     Raises
     ------

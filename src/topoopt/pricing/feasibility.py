@@ -93,7 +93,7 @@ class Realization:
     problems: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return what it is built of as a mapping."""
+        """Return the realization as a mapping."""
         tree = None if self.tree is None else {**asdict(self.tree), "switches": self.tree.switches}
         return {
             "optical": [{**asdict(row), "fits": row.fits} for row in self.optical],
@@ -129,7 +129,7 @@ class Site:
 
 
 def realize_switches(site: Site, size: FatTreeSize | None = None, *, one_switch: bool = False) -> Realization:
-    """Return trees of packet switches: those that are bought, else one of ``size`` for each interface of a server.
+    """Return the trees of packet switches: those bought, else one of ``size`` per interface of a server.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def realize_switches(site: Site, size: FatTreeSize | None = None, *, one_switch:
 
 
 def of_technologies(usual: tuple[str, ...]) -> Callable[[Site], Realization]:
-    """Return what builds a fabric of optical devices of the first of these technologies that is large enough."""
+    """Return a builder with optical devices of the first of these technologies that is large enough."""
 
     def realize(site: Site) -> Realization:
         size = site.interfaces
@@ -258,13 +258,13 @@ def _tree(site: Site, size: FatTreeSize, one_switch: bool) -> Realization:
 
 
 def realize_cables(site: Site) -> Realization:
-    """Return cables from server to server: nothing but their ends can stand in the way."""
+    """Return direct cables between servers; only their ends can be a problem."""
     remarks, problems = _ends_of_cables(site.interfaces.servers, site.interfaces.degree)
     return Realization(site.fabric, remarks=(WIRED_ONCE, *remarks), problems=tuple(problems))
 
 
 def _ends_of_cables(servers: int, degree: int) -> tuple[list[str], list[str]]:
-    """Return remarks and problems of cables that join so many servers to each other."""
+    """Return remarks and problems of cables between this many servers."""
     if degree == 1 and servers > 2:
         return [], [f"1 duplex interface joins servers in pairs, not {servers} to each other; use 2 or more"]
     if servers * degree % 2:
@@ -311,5 +311,5 @@ def _most_servers(radix: int, tiers: int, oversubscription: float) -> int:
 
 
 def _below(radix: int, oversubscription: float) -> int:
-    """Return how many ports of a first switch are for servers; at least one is left to go up."""
+    """Return the server ports of a first-tier switch; at least one port goes up."""
     return min(int(radix * oversubscription / (1 + oversubscription) + 1e-9), radix - 1)

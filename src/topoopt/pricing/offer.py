@@ -1,4 +1,4 @@
-"""An offer for each fabric: its bill, what it is built of, and what it costs over years."""
+"""Offer for each fabric: its bill, its realization, and its cost over years."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -121,14 +121,14 @@ class Offer:
 
 
 def over(usd: float | None, own_usd: float | None) -> float | None:
-    """Return how many times another price a price is, None where one of them is not known."""
+    """Return a price relative to another one, None where one of them is unknown."""
     return None if usd is None or not own_usd else usd / own_usd
 
 
 def make_offers(
     network: PricedNetwork, purchase: Purchase, fabrics: Iterable[str] | None = None
 ) -> Table[Offer]:
-    """Return an offer for each fabric; one is left out only where ``fabrics`` is None, which stands for all.
+    """Return an offer for each fabric; fabrics are skipped only if ``fabrics`` is None, which means all.
 
     Raises
     ------
@@ -177,7 +177,7 @@ def make_offer(fabric: str, network: PricedNetwork, purchase: Purchase) -> Offer
 
 
 def _owned(bill: Bill, network: PricedNetwork, terms: OwnershipTerms | None) -> Ownership | None:
-    """Return what network, servers and electricity cost together; a run of so many hours is that on topoopt."""
+    """Return the cost of ownership; a run given in hours is that on topoopt."""
     if terms is None:
         return None
     own = network.iterations.get(OWN)
@@ -187,7 +187,7 @@ def _owned(bill: Bill, network: PricedNetwork, terms: OwnershipTerms | None) -> 
 
 
 def _beside_own(offers: Iterable[Offer], network: PricedNetwork) -> Iterator[Offer]:
-    """Yield the offers, with what each saves and loses against topoopt where the iterations of both are known."""
+    """Yield the offers, with savings and losses against topoopt where the iterations of both are known."""
     offers = tuple(offers)
     own = next((offer.ownership for offer in offers if offer.bill.fabric == OWN), None)
     for offer in offers:

@@ -61,8 +61,8 @@ class OwnershipTerms:
 class NetworkPrice:
     """A network as far as ownership goes.
 
-    ``missing`` are parts whose price or watts nobody's figure says; ``cost_parts_usd`` the low, listed and high dollars
-    of all parts of a kind.
+    ``missing`` are parts without known price or power; ``cost_parts_usd`` the low, listed and high dollars of all
+    parts of a kind.
     """
 
     cost_usd: float | None
@@ -95,15 +95,13 @@ class Ownership:
         are in neither.
     usd_per_run, usd_per_sample, usd_per_token : float or None
         None also where no run is given, or the model has no tokens.
-    run_hours : float or None
-        Duration of the run.
     network_saved_usd, servers_lost_usd, net_usd : float or None
-        Against the fabric that it stands beside, over all years: what the network saves, what slower iterations
+        Against the reference fabric, over all years: savings of the network, the cost of slower iterations
         lose of servers and network, and the first less the second; see :func:`beside`.
     unknown : tuple of str
         Cost items without any known figure, so that sums are None.
     interest_usd, colocation_usd, maintenance_usd, staff_usd, storage_usd : float or None
-        Over all years, each in the total; None also of what is left out (:attr:`Running.left_out`).
+        Over all years, each in the total; None also for excluded items (:attr:`Running.left_out`).
     """
 
     years: float
@@ -137,12 +135,12 @@ class Ownership:
         return self.years * HOURS_OF_A_YEAR * self.utilization
 
     def usd_for(self, seconds: float) -> float | None:
-        """Return what so many seconds of training cost; None where a price is not known."""
+        """Return the cost of a training time; None where a price is unknown."""
         return None if self.usd_per_hour is None else self.usd_per_hour * seconds / 3600
 
 
 def network_price(bill: Bill) -> NetworkPrice:
-    """Return the price and the watts of a bill, and what it leaves open."""
+    """Return the price and the watts of a bill, and the parts left open."""
     missing = [f"price of {part}" for part in bill.price_missing]
     missing += [f"watts of {part}" for part in bill.power_missing]
     return NetworkPrice(bill.cost_usd, bill.power_w, tuple(missing), bill.note, bill.cost_parts_usd)
@@ -151,12 +149,10 @@ def network_price(bill: Bill) -> NetworkPrice:
 def ownership(
     terms: OwnershipTerms, servers: int, network: NetworkPrice, iteration: Iteration | None = None
 ) -> Ownership:
-    """Return what a cluster costs over years, all parts at their typical watts all the time.
+    """Return the cost of a cluster over years, with all parts always at typical power.
 
     Parameters
     ----------
-    servers
-        Number of servers.
     iteration
         Training iteration on this network; without one, an hour is priced but no run.
 
@@ -212,12 +208,12 @@ def ownership(
 
 
 def beside(own: Ownership, own_time_s: float, other: Ownership, other_time_s: float) -> Ownership:
-    """Return another fabric's figures with what it saves of the network and loses of the servers, against one's own.
+    """Return another fabric's figures with its network savings and its loss in server time, against the reference.
 
-    Over all years the network saves (own network) - (other network), with electricity. At iterations that are ``r``
-    times as long, the training that one's own fabric does in that time takes r - 1 of it more, in which servers, and
-    the network with them, are paid for once again: (r - 1)·(servers + other network) are lost. Saved less lost is
-    exactly what the same training costs less.
+    Over all years the network saves (own network) - (other network), with electricity. If iterations are ``r``
+    times as long, the training done by the reference fabric takes r - 1 of that time more, in which servers and
+    the network are paid for again: (r - 1)·(servers + other network) are lost. Savings less losses are exactly the
+    savings of the same training.
 
     Examples
     --------

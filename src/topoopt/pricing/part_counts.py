@@ -37,7 +37,7 @@ class Cabling:
     shards : int
         Parts of the cluster with devices of their own.
     technology : str or None
-        Optical technology or product in place of the usual ones.
+        Optical technology or product in place of the default ones.
     look_ahead : bool
         Whether every panel has a second one, on which the next job is wired.
     interfaces_per_device : int or None
@@ -51,7 +51,7 @@ class Cabling:
     interfaces_per_device: int | None = None
 
     def sharing(self, servers: int) -> int:
-        """Return how many interfaces of a server share a device."""
+        """Return the interfaces per server on one device."""
         return self.interfaces_per_device or sharing_interfaces(servers, self.shards, self.links)
 
 
@@ -130,7 +130,7 @@ class Buying:
         return replace(self, interfaces=replace(self.interfaces, degree=degree))
 
     def fiber_m(self, fibers: float, *, switched: bool = False) -> float:
-        """Return meters of so many fibers, none where they are not counted."""
+        """Return the meters of fiber, zero where fibers are not counted."""
         counted = self.rule.fiber_on == "every-fabric" or (switched and self.rule.fiber_on == "fat-trees")
         return fibers * self.length_m if counted else 0
 
@@ -192,13 +192,13 @@ def cabled(buying: Buying) -> Counted:
 
 
 USUAL_HOST_BPS = 504e9
-"""PCIe 5.0 x16, what a slot of a server moves: ports of one card that carry more together are not counted on."""
+"""Bandwidth of a server's slot, PCIe 5.0 x16: ports of one card that carry more together are not counted on."""
 
 
 def network_cards(buying: Buying) -> dict[Part, float]:
     """Return the cheapest network cards of the catalogue that have the interfaces of all servers.
 
-    A card of two or four ports costs what a card of one port of their total bandwidth does, since the same chip is
+    A card of two or four ports costs as much as a card of one port of their total bandwidth, since the same chip is
     sold as both. Where ports are counted and not whole switches there is a card for each interface, as in the paper.
     """
     size, speed_bps = buying.interfaces, buying.interfaces.bandwidth_bps
@@ -248,7 +248,7 @@ def _circuit_ports(buying: Buying) -> Counted:
 
 
 def _port(buying: Buying, usual: Item) -> Part:
-    """Return a port of what is named if it is of the usual kind, panel or not; the item where the list has a price."""
+    """Return a port of the chosen technology if it is of the expected kind and has a price, else ``usual``."""
     row = find_optical_switch(buying.options.technology or "patch-panel")
     if is_panel(row.name) != (usual == "patch_panel_port"):
         return Part(usual)
@@ -295,13 +295,13 @@ def switched(buying: Buying, *, oversubscription: float = 1.0, rails: bool = Fal
 
 
 def ports_in_use(buying: Buying, tiers_above: int, oversubscription: float = 1.0) -> Counted:
-    """Return the parts of a k-ary fat-tree by the port: so many tiers of links above the first switch."""
+    """Return the parts of a k-ary fat-tree by port, with this many tiers of links above the first switch."""
     # the links out of first switches: one for `oversubscription` links of servers
     return parts_by_port(buying, tiers_above * ceil(buying.interfaces.total / oversubscription))
 
 
 def parts_by_port(buying: Buying, upper_links: int) -> Counted:
-    """Return the parts of a link per interface into a first switch, and of so many links between switches.
+    """Return the parts for a link per interface into a first switch, and for links between switches.
 
     Every link has a transceiver at both ends, and a port at each end that is a switch.
     """
@@ -318,7 +318,7 @@ def parts_by_port(buying: Buying, upper_links: int) -> Counted:
 
 
 def sharing_interfaces(servers: int, shards: int, links: str) -> int:
-    """Return how many interfaces of a server share a device: two where a duplex ring of odd length has to fit.
+    """Return the interfaces per server on one device: two where a duplex ring of odd length must fit.
 
     Examples
     --------
@@ -335,7 +335,7 @@ def ports_needed(servers: int, shards: int, sharing: int) -> int:
 
 
 def least_shards(servers: int, ports: int, links: str) -> int:
-    """Return into how few shards a cluster must be split for devices of so many ports to hold one.
+    """Return the fewest shards such that devices with this many ports hold one.
 
     Examples
     --------
@@ -354,7 +354,7 @@ def least_shards(servers: int, ports: int, links: str) -> int:
 def optical_devices(
     usual: tuple[str, ...], interfaces: int, servers: int, cabling: Cabling
 ) -> OpticalDevices:
-    """Return the devices that have so many interfaces of every server behind them.
+    """Return the devices behind this many interfaces of every server.
 
     They are of the technology that the cabling names, else of the first of ``usual`` that is large enough.
 
@@ -386,7 +386,7 @@ def regional_devices(
 
 
 def too_many_ports(row: OpticalDevices, servers: int, cabling: Cabling) -> str:
-    """Return why the devices do not fit, with what would."""
+    """Return the reason why the devices do not fit, with a remedy."""
     ways = [
         f"technology={other.name} has {other.ports}"
         for other in optical_switches()
@@ -416,5 +416,5 @@ def transceiver_for(bandwidth_bps: float) -> Transceiver | None:
 
 
 def light_left_db(loss_db: tuple[float, float] | None, module: Transceiver | None) -> float | None:
-    """Return what a transceiver can still spare after the worst connection; None where a figure is not known."""
+    """Return a transceiver's margin after the worst connection, dB; None where a figure is unknown."""
     return None if loss_db is None or module is None else module.loss_budget_db - loss_db[1]

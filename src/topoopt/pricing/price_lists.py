@@ -1,7 +1,7 @@
-"""Prices and watts of parts: the noun PartTable, dated lists of the package, and files laid over them.
+"""PartTable: prices and watts of parts, from dated lists of the package overlaid with files.
 
-The papers behind the price lists give no watts; those are makers' figures. Where nobody's figure is known a bill says
-which part it lacks.
+The papers behind the price lists give no watts; those are makers' figures. Where no figure is known, the bill names
+the part.
 """
 
 from collections.abc import Iterable, Mapping
@@ -48,12 +48,12 @@ NAMED_ITEM: Item = "switch"
 BASIC_ITEMS: tuple[Item, ...] = ("transceiver", "nic", "electrical_port")
 """Items that every switched network needs at a speed."""
 COLUMNS = {"prices": "usd", "power": "watts"}
-"""Kinds of tables, and what the column of values is called in a file."""
+"""Kinds of tables, and the name of the column of values in a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part that is bought: ``bandwidth_bps`` is None where it has no speed, ``name`` says of which switch it is."""
+    """A part that is bought: ``bandwidth_bps`` is None where it has no speed, ``name`` is the model of a switch."""
 
     item: Item
     bandwidth_bps: float | None = None
@@ -122,7 +122,7 @@ class PartTable:
             met.add(row.key)
 
     def overlaid(self, over: "PartTable", name: str) -> "PartTable":
-        """Return this table with the rows of another in place of its own for the same part, or added."""
+        """Return this table overlaid with another one's rows, which replace rows of the same part."""
         instead = {row.key: row for row in over.rows}
         kept = tuple(instead.pop(row.key, row) for row in self.rows)
         return PartTable(self.kind, name, (*kept, *instead.values()))
@@ -130,7 +130,7 @@ class PartTable:
     def known_value(
         self, item: Item, bandwidth_bps: float | None = None, name: str = "", sold: bool = False
     ) -> float | None:
-        """Return the price or the watts of one part, None where it is not listed or the speed lies above the list.
+        """Return the price or the watts of one part, None where it is not listed or the speed is above the list.
 
         Between two listed speeds it is interpolated linearly, or where the part has to be ``sold`` it is that of the
         faster one; below the lowest it is the lowest's.
@@ -147,7 +147,7 @@ class PartTable:
         Raises
         ------
         InvalidInput
-            If the item is not listed, or the speed lies above the list.
+            If the item is not listed, or the speed is above the list.
         """
         value = self.known_value(item, bandwidth_bps)
         if value is None:
@@ -155,7 +155,7 @@ class PartTable:
         return value
 
     def why_unknown(self, part: Part) -> str:
-        """Return why a part has no value, with the remedy."""
+        """Return the reason why a part has no value, with the remedy."""
         speeds = [row.bandwidth_bps for row in self.rows if row.item == part.item and row.bandwidth_bps]
         if not speeds or part.bandwidth_bps is None:
             return f'{self.kind} {self.name}: no price of "{part.item}"; add a row'
@@ -165,7 +165,7 @@ class PartTable:
         )
 
     def basis(self, item: Item, bandwidth_bps: float | None = None, sold: bool = False) -> str:
-        """Return how a value comes about, empty where it is listed as it is."""
+        """Return the derivation of a value, empty where it is listed."""
         speeds = [row.bandwidth_bps for row in self.rows_behind(item, bandwidth_bps, sold=sold)]
         if bandwidth_bps in speeds or not speeds:
             return ""
@@ -179,7 +179,7 @@ class PartTable:
     ) -> tuple[PartRow, ...]:
         """Return the rows that a value is made of: one, the two that it is interpolated between, or none.
 
-        A part that is ``sold`` has one: nobody sells a speed between two of the list.
+        A part that is ``sold`` has one: speeds between two of the list are not sold.
         """
         rows = sorted(
             (row for row in self.rows if row.item == item and (item != NAMED_ITEM or row.name == name)),
@@ -219,12 +219,10 @@ DEFAULT_PRICES = "2026"
 TYPICAL_POWER = "typical"
 """Name of the table of watts that comes with the package."""
 NO_LIST = "none"
-"""In place of a list: only what files say."""
+"""In place of a list: only the rows of files."""
 
 
 class _PartRowModel(Strict):
-    """Common fields of price and power rows."""
-
     item: Item
     bandwidth_gbps: Positive | None = None
     confidence: str = "user"
@@ -315,7 +313,7 @@ def power_schema() -> dict[str, Any]:
 
 
 def _laid(kind: str, name: str, shipped: tuple[str, ...], usual: str, folder: str | Path) -> PartTable:
-    """Return the tables of a name with commas, each over those to the left; a file first lies over the usual one."""
+    """Return the overlaid tables of a comma-separated name; a leading file overlays the default table."""
     parts = _parts(name)
     if parts[0] not in (*shipped, NO_LIST) and _is_file(parts[0]):
         parts = (usual, *parts)
@@ -362,7 +360,6 @@ def _table(kind: str, name: str, place: str, text: str) -> PartTable:
 
 
 def _csv_rows(text: str, place: str) -> list[dict[str, Any]]:
-    """Return the rows of a CSV text, without their empty cells."""
     rows = [cells for _, cells in csv_lines(text, place, strict=True) if cells]
     header = rows[0] if rows else []
     for number, cells in enumerate(rows[1:], 1):
@@ -372,7 +369,7 @@ def _csv_rows(text: str, place: str) -> list[dict[str, Any]]:
 
 
 def _check_item(item: object, place: str) -> None:
-    """Refuse a part that nobody buys, with the nearest names; a row that says nothing is told all of them."""
+    """Refuse an unknown part, with the nearest names; for a row without one, list all of them."""
     known = get_args(Item)
     if isinstance(item, str) and item and item not in known:
         near = get_close_matches(item, known, n=3, cutoff=0.5)

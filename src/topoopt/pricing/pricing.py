@@ -52,7 +52,7 @@ def pricing_of(
     link_technology: str = PLUGGABLE,
     folder: str = "",
 ) -> Pricing:
-    """Return how a network is priced, from names; what is None is as the named accounting has it.
+    """Return the pricing from names; None values are taken from the named accounting.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def pricing_of(
 
 
 def network_bill(fabric: str, servers: int, degree: int, bandwidth_bps: float, pricing: Pricing) -> Bill:
-    """Return the bill of a fabric of so many servers of ``degree`` interfaces of so much bandwidth.
+    """Return the bill of a fabric.
 
     Raises
     ------

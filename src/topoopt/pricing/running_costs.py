@@ -1,5 +1,5 @@
-"""Running costs of a cluster and the price of its servers: for how many years, what money, electricity and building
-cost, how much it trains."""
+"""Running costs of a cluster and the price of its servers: years, interest, electricity and building cost, how much it
+trains."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -27,10 +27,10 @@ class Running:
     power_usage_effectiveness : float
         Watts drawn by the building over watts drawn by the parts, 1 or more: cooling and supply.
     utilization : float
-        Share of the hours in which it trains. The others are paid for, too, electricity included: what stands
-        idle draws less, by how much no source says of a whole cluster.
+        Share of the hours in which it trains. The others are paid for, too, electricity included: idle hardware
+        draws less, but no source says how much for a whole cluster.
     interest_rate : float or None
-        Cost of capital, a share a year. None, here and below: it is left out, and whoever shows a sum says so.
+        Cost of capital, a share per year. None, here and below: it is excluded, and sums are marked so.
     colocation_usd_per_kw_month : float or None
         Building and cooling, without electricity, per kilowatt that the parts draw while training.
     maintenance_rate : float or None
@@ -118,7 +118,7 @@ class Running:
         return self.hours * self.utilization
 
     def electricity_usd(self, power_w: float) -> float:
-        """Return what so many watts cost over all years, with what the building adds.
+        """Return the cost of electricity over all years, including the building's overhead.
 
         Examples
         --------
@@ -129,7 +129,7 @@ class Running:
         return kwh * self.electricity_usd_per_kwh
 
     def colocation_usd(self, power_w: float) -> float:
-        """Return what the building takes for so many watts of parts over all years; nothing where it is left out."""
+        """Return the cost of the building over all years for this power of parts; zero where excluded."""
         return power_w / 1e3 * (self.colocation_usd_per_kw_month or 0.0) * 12 * self.years
 
 
@@ -149,9 +149,9 @@ class UsualFigure:
 
 @cache
 def usual_figures() -> Mapping[str, UsualFigure]:
-    """Return what is taken where nothing is said, by name: ``years``, ``utilization``, ``training_power`` …
+    """Return the default figures by name: ``years``, ``utilization``, ``training_power`` …
 
-    ``training_power`` is what a server draws while it trains, over what its maker says that it draws at most.
+    ``training_power`` is the power of a server while training, relative to the maker's maximum.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def usual_figures() -> Mapping[str, UsualFigure]:
 
 
 def usual_running(given: Mapping[str, float]) -> Running:
-    """Return how clusters are run, with what is said in place of the usual figures.
+    """Return the running costs, with given figures in place of defaults.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def server_price(
     price: str | float | None = None,
     power_w: float | None = None,
 ) -> ServerPrice:
-    """Return what a server of so many accelerators costs and draws.
+    """Return price and power of a server.
 
     A server of the catalogue has 8 accelerators, a rack 72; one of another number is priced by its accelerators.
 

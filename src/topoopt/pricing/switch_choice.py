@@ -66,8 +66,7 @@ class SwitchTree:
 
 
 CostRule = Callable[[Ints, Ints, Ints], Floats]
-"""Cost in dollars of (switches, links above leaves, links above those), elementwise; the cheapest tree is
-chosen."""
+"""Cost of (switches, links above leaves, links above those) in dollars, elementwise; the least is chosen."""
 
 
 def _one(hosts: int, radix: int, cost: CostRule, oversubscription: float) -> SwitchTree | None:
@@ -127,14 +126,14 @@ KEPT = 4096
 
 @dataclass(frozen=True, slots=True)
 class SwitchModel:
-    """A switch of the catalogue whose ports each carry ``split`` links of the speed that is asked for.
+    """A switch of the catalogue whose ports each carry ``split`` links of the requested speed.
 
     Attributes
     ----------
     switch_usd : float
         Price of the whole switch, with optics where these are in its package.
     plug_usd : float
-        Price of what is plugged into one of its ports.
+        Price of the module in one of its ports.
     """
 
     switch: PacketSwitch
@@ -219,7 +218,7 @@ def chosen_planes(wanted: Wanted, prices: PartTable) -> tuple[Plane, ...]:
     Raises
     ------
     Infeasible
-        If no switch of the catalogue is so fast, or none reaches in so many tiers.
+        If no switch of the catalogue is fast enough, or none reaches in this many tiers.
     """
     models = switch_models(wanted.technology, wanted.bandwidth_bps, prices)
     speed = format_bandwidth(wanted.bandwidth_bps)
@@ -267,7 +266,7 @@ def switch_models(technology: str, bandwidth_bps: float, prices: PartTable) -> t
 
 
 def bought_as(switch: PacketSwitch, prices: PartTable) -> dict[Part, int]:
-    """Return what a whole switch is bought as: a row of its own name, or its ports; and optics in its package."""
+    """Return the parts of a whole switch: a row of its own name, or its ports; and co-packaged optics."""
     whole = Part("switch", None, switch.name)
     if price_of(prices, whole) is not None:
         return {whole: 1}
@@ -278,7 +277,7 @@ def bought_as(switch: PacketSwitch, prices: PartTable) -> dict[Part, int]:
 
 
 def ports_for(links: IntsT, split: int) -> IntsT:
-    """Return how many ports carry so many links: one is not split for the links of two tiers."""
+    """Return the ports for these links; a port is not split between links of two tiers."""
     return -(-links // split)
 
 
@@ -290,7 +289,7 @@ def price_of(prices: PartTable, part: Part) -> float | None:
 def _shared_out(
     trees: int, wanted: Wanted, models: tuple[SwitchModel, ...]
 ) -> tuple[tuple[float, int], tuple[Plane, ...]] | None:
-    """Return dollars, switches and the planes where the interfaces of a server go to so many trees."""
+    """Return cost, switches and planes where the interfaces of a server are split over this many trees."""
     few, more = divmod(wanted.interfaces, trees)
     usd, planes = 0.0, list[Plane]()
     for interfaces, count in ((few + 1, more), (few, trees - more)):
@@ -306,7 +305,7 @@ def _shared_out(
 def _cheapest_tree(
     interfaces: int, wanted: Wanted, models: tuple[SwitchModel, ...]
 ) -> tuple[float, SwitchModel, SwitchTree] | None:
-    """Return price, model and tree for so many interfaces of every server, None where none reaches."""
+    """Return price, model and tree for this many interfaces per server, None where no tree is large enough."""
     tiers, hosts = wanted.tiers, wanted.servers * interfaces
     if wanted.rails and interfaces > 1:
         if tiers not in (None, 1):
@@ -328,13 +327,13 @@ def _cheapest_tree(
 
 
 def _least_usd(model: SwitchModel, hosts: int, wanted: Wanted) -> float:
-    """Return what switches for so many ports cost at least: beyond one of them, links up have a port at both ends."""
+    """Return a lower bound on the cost of switches: beyond one switch, uplinks have a port at both ends."""
     ports = hosts if hosts <= model.radix else hosts * (1 + 2 / wanted.oversubscription)
     return ports / model.radix * model.switch_usd
 
 
 def _cost_rule(model: SwitchModel, fiber_usd: float) -> CostRule:
-    """Return what switches of a model and links between them cost: two ends and a fiber each."""
+    """Return the cost of switches of a model and their links: two ends and a fiber each."""
 
     def cost(switches: Ints, leaf_links: Ints, upper_links: Ints) -> Floats:
         ports = 2 * (ports_for(leaf_links, model.split) + ports_for(upper_links, model.split))
@@ -349,7 +348,7 @@ def _cost_rule(model: SwitchModel, fiber_usd: float) -> CostRule:
 def switch_tree(
     hosts: int, radix: int, cost: CostRule, *, tiers: int | None = None, oversubscription: float = 1.0
 ) -> SwitchTree | None:
-    """Return the cheapest tree of switches that joins so many ports, None where none reaches.
+    """Return the cheapest tree of switches that joins the hosts, None if there is none.
 
     A leaf with h ports of servers has as many links up, or h/r of them at r:1; they go to all spines alike, so that
     whatever leaves and spines carry is spread evenly: at r = 1 nothing blocks. A spine has ⌊radix/leaves⌋ ports for

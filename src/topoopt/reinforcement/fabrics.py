@@ -102,11 +102,11 @@ class Rewiring:
 
     @property
     def gain_s(self) -> float:
-        """Seconds of a step that changes save, before what they cost."""
+        """Seconds per step that changes save, before their own cost."""
         return self.static_wait_s - self.per_turn_wait_s
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain values, without the wiring."""
+        """Return a JSON-compatible mapping, without the wiring."""
         names = ("name", "delay_s", "waited_s", "saved_s", "pays")
         return {
             "static_network_s": self.static_s,
@@ -126,7 +126,7 @@ class Ports:
 
 
 def network_s(traffic: Traffic, fabric: Fabric) -> float:
-    """Return how long the fullest link needs for a phase's bytes, on the fabric's routes and rings."""
+    """Return the time of the fullest link for a phase's bytes, on the fabric's routes and rings."""
     if is_silent(traffic):
         return 0.0
     return max_load_s(fabric.topology, lay_traffic("", "", traffic, fabric).link_bytes)
@@ -192,7 +192,7 @@ def fixed_fabric(name: str, servers: int, ports: Ports, traffics: Sequence[Traff
 
 
 def phase_seconds(phases: Mapping[str, Traffic], fabric: Fabric) -> dict[str, float]:
-    """Return what each phase needs on a fabric."""
+    """Return the network time of each phase on a fabric."""
     return {name: network_s(traffic, fabric) for name, traffic in phases.items()}
 
 
@@ -202,7 +202,7 @@ def turn_s(turn: Turn, fabric: Fabric) -> float:
 
 
 def wait_s(turn: Turn, seconds: Mapping[str, float]) -> float:
-    """Return by how much network seconds of its phases make a turn longer."""
+    """Return the increase of a turn by the network times of its phases."""
     return max(max(0.0, value - turn.hidden_s.get(name, 0.0)) for name, value in seconds.items())
 
 
@@ -253,7 +253,7 @@ def static_or_changed(turns: Sequence[Turn], ports: Ports, seed: int = 0) -> Rew
 
 
 def _waits(turns: Sequence[Turn], seconds: Sequence[Mapping[str, float]]) -> tuple[float, float]:
-    """Return by how much network seconds make a step longer, and how many they are."""
+    """Return the increase of a step by network times, and their sum."""
     waits = sum(wait_s(turn, each) for turn, each in zip(turns, seconds, strict=True))
     return waits, sum(max(each.values()) for each in seconds)
 
@@ -271,7 +271,7 @@ def _mixtures(turns: Sequence[Turn]) -> list[Traffic]:
 
 
 def _own_seconds(turn: Turn, static: Fabric, ports: Ports, seed: int) -> dict[str, float]:
-    """Return the network seconds of a turn's phases with a wiring of its own, or the single one where none is better.
+    """Return the network times of a turn's phases with a dedicated wiring, or the single one where that is no worse.
 
     Servers that exchange nothing with each other, not even through others, need not be joined.
     """
@@ -325,7 +325,7 @@ def _silences(turns: Sequence[Turn]) -> list[float]:
 
 
 def _break_even_s(gain_s: float, quiet: Sequence[float]) -> float:
-    """Return the delay at which what changes wait for eats up the gain."""
+    """Return the delay at which the waits for changes cancel the gain."""
     if gain_s <= 0 or len(quiet) < 2:
         return 0.0
     waited, silences = 0.0, sorted(quiet)

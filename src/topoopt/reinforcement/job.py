@@ -18,7 +18,7 @@ from topoopt.transformers import System
 from topoopt.workloads.transformer import TransformerModel, count_parameters
 
 USUAL_SPREAD = 0.9
-"""Standard deviation of the logarithm of lengths where nobody says; chosen on measured steps, see ``constants.csv``."""
+"""Default standard deviation of the logarithm of lengths, fitted to measured steps, see ``constants.csv``."""
 ALWAYS_LONGEST = 0.999
 """A mean above this share of the limit: nearly every answer is cut off."""
 MOST_ANSWERS = 2**20
@@ -62,7 +62,7 @@ class ResponseLengths:
         return ResponseLengths(self.tokens[::replicas])
 
     def in_order_of_arrival(self) -> Ints:
-        """Return them mixed, long and short, the same way each time: nobody knows a length beforehand."""
+        """Return the lengths shuffled, in a fixed order: lengths are not known in advance."""
         places = np.argsort((np.arange(len(self.tokens)) * GOLDEN) % 1.0, kind="stable")
         return self.tokens[places]
 
@@ -83,7 +83,7 @@ class Constants:
     step_overhead_s : float
         Overhead per step: data handled between phases, engines put to sleep and woken.
     length_spread : float
-        Standard deviation of the logarithm of lengths of answers, where nobody says.
+        Default standard deviation of the logarithm of answer lengths.
     colocated_memory_share : float
         Share of an accelerator's memory for the engine where training keeps data that cannot be offloaded.
     """
@@ -116,14 +116,10 @@ class RlJob:
     ----------
     accelerators : int
         Accelerators of all pools.
-    system : System
-        The machines.
     algorithm, policy, reward : str
         Names in :data:`ALGORITHMS`, :data:`POLICIES` and :data:`REWARDS`.
     prompts, samples : int
         Prompts of a step, and answers to each.
-    prompt_tokens : int
-        Tokens per prompt.
     lengths : ResponseLengths
         Lengths of all answers of a step.
     max_tokens : int
@@ -180,7 +176,7 @@ class RlJob:
 
     @property
     def disjoint(self) -> bool:
-        """Whether those that answer and those that train are different accelerators."""
+        """Whether rollout and training use different accelerators."""
         return self.policy != "colocated"
 
     @property
@@ -195,7 +191,7 @@ class RlJob:
 
     @property
     def passes(self) -> dict[str, int]:
-        """Forward passes over all tokens before training, by what for."""
+        """Forward passes over all tokens before training, by purpose."""
         passes = {"old log-probs": 1, "reference": int(self.reference), "reward": int(self.reward == "model")}
         return {**passes, "critic": int(self.algorithm == "ppo")}
 
@@ -220,7 +216,7 @@ def shipped_constants() -> Constants:
 
 
 def check_answers(answers: int) -> None:
-    """Refuse more answers than can be played one by one.
+    """Refuse more answers than can be simulated one by one.
 
     Raises
     ------
@@ -236,7 +232,7 @@ def check_answers(answers: int) -> None:
 def lognormal_lengths(
     samples: int, mean: float, maximum: int, spread: float = USUAL_SPREAD
 ) -> ResponseLengths:
-    """Return the quantiles of a lognormal law whose answers are cut off at a limit.
+    """Return the quantiles of a lognormal distribution, cut off at a limit.
 
     Parameters
     ----------
@@ -281,7 +277,7 @@ def _mean_cut_off(center: float, spread: float, maximum: int) -> float:
 
 
 def read_lengths(path: str | os.PathLike[str], samples: int) -> ResponseLengths:
-    """Return as many lengths as there are samples, spread evenly over those of a file: a number of tokens a line.
+    """Return ``samples`` lengths spread evenly over those of a file with one token count per line.
 
     Raises
     ------

@@ -27,9 +27,9 @@ DISPATCH_BYTES = 1 + 4 / 128
 
 
 def rollout_traffic(job: RlJob, rollout: RolloutPhase, places: Places) -> Traffic:
-    """Return what replicas that span servers send between these: sums of tensor parallelism, tokens to experts.
+    """Return the traffic of replicas that span servers: AllReduces of tensor parallelism, tokens to experts.
 
-    A server adds up what its accelerators have before it sends, and gets a token once for all of its experts.
+    A server sums its accelerators' data before it sends, and gets a token once for all of its experts.
     """
     tokens = job.tokens / rollout.replicas
     parallelism, model = rollout.parallelism, job.model
@@ -52,7 +52,7 @@ def rollout_traffic(job: RlJob, rollout: RolloutPhase, places: Places) -> Traffi
 
 
 def expert_bytes(model: TransformerModel, tokens: float, servers: int) -> float:
-    """Return what tokens bring to experts on other servers and back: S(1-(1-1/S)^k) of S servers are hit by one."""
+    """Return the bytes of tokens to experts on other servers and back; a token visits S(1-(1-1/S)^k) of S servers."""
     if model.experts is None:
         return 0.0
     hit = servers * (1 - (1 - 1 / servers) ** model.experts.per_token) * (servers - 1) / servers
@@ -60,7 +60,7 @@ def expert_bytes(model: TransformerModel, tokens: float, servers: int) -> float:
 
 
 def training_traffic(job: RlJob, configuration: Configuration, places: Places) -> Traffic:
-    """Return what training sends in all optimizer steps of a step, without the passes before."""
+    """Return the traffic of all optimizer steps of a step, without the passes before."""
     servers = place_ranks(configuration.accelerators, places.accelerators_per_server)
     one = server_traffic(communications(job.model, configuration), servers)
     share = job.tokens / job.max_tokens / configuration.global_batch
@@ -111,7 +111,7 @@ def is_silent(traffic: Traffic) -> bool:
 
 
 def least_s(traffic: Traffic, server_bandwidth_bps: float) -> float:
-    """Return how long the busiest server needs for what it sends, on a network that has room for all of it."""
+    """Return the time of the busiest server's traffic on a non-blocking network."""
     sent = np.zeros(traffic.servers)
     for group in traffic.allreduce:
         sent[list(group.members)] += group.wire_bytes / len(group.members)
@@ -132,7 +132,7 @@ def parts_of(traffic: Traffic) -> list[Ints]:
 
 
 def among(traffic: Traffic, servers: Ints) -> Traffic:
-    """Return what these servers exchange with each other, numbered from 0."""
+    """Return the traffic among these servers, renumbered from 0."""
     number = {server: place for place, server in enumerate(servers.tolist())}
     moved = traffic.transfers
     inside = np.isin(moved.src, servers) & np.isin(moved.dst, servers)

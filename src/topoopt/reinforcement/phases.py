@@ -65,7 +65,7 @@ class TrainingPhase:
 _CALLED = {"tp": "train_tensor", "pp": "train_pipeline", "cp": "train_context", "ep": "train_expert"}
 _PARTS = ("compute_s", "tp_s", "cp_s", "ep_s", "pp_s", "dp_s", "bubble_s")
 MAX_BATCH = 1024
-"""Answers of a replica at once, where nobody says."""
+"""Default number of concurrent answers of a replica."""
 MOST_SERVERS = 8
 """Most servers of a replica whose split is not given."""
 
@@ -102,13 +102,13 @@ class RolloutPhase:
         return self.played.time_s
 
     def ended_s(self, share: float) -> float:
-        """Return when this share of the answers has ended."""
+        """Return the time at which this share of the answers has ended."""
         left = (1.0 - share) * self.played.answers
         course = zip(self.played.elapsed_s.tolist(), self.played.left.tolist(), strict=True)
         return next((moment for moment, open_ in course if open_ <= left + 1e-9), self.time_s)
 
     def answers_s(self, job: RlJob) -> float:
-        """Return when a step's answers are there.
+        """Return the time at which a step's answers are complete.
 
         With an asynchronous policy, this is when that many of all started answers have ended, and not before
         steady replicas generate them.
@@ -130,7 +130,7 @@ class RolloutPhase:
 def rollout_phase(
     job: RlJob, accelerators: int, parallelism: Parallelism, max_batch: int, constants: Constants
 ) -> RolloutPhase:
-    """Return how a pool of so many accelerators answers.
+    """Return the rollout of a pool.
 
     Raises
     ------
@@ -182,7 +182,7 @@ def engine_table(table: StepTable, model: TransformerModel, servers: int, consta
 
 
 def rollout_choices(job: RlJob, accelerators: int, per_server: int) -> tuple[Parallelism, ...]:
-    """Return the ways to split a replica that are tried: powers of two that share out the pool, over 8 servers at most.
+    """Return the splits of a replica to try: powers of two that divide the pool, over at most 8 servers.
 
     With experts, the accelerators of a layer also split these, each with a copy of attention or with a part of it.
     """
@@ -207,12 +207,12 @@ def rollout_choices(job: RlJob, accelerators: int, per_server: int) -> tuple[Par
 def best_rollout(
     job: RlJob, accelerators: int, choices: tuple[Parallelism, ...], max_batch: int, constants: Constants
 ) -> RolloutPhase:
-    """Return the fastest way to split a pool's replicas: by all answers, or by the steady rate of an asynchronous one.
+    """Return the fastest split of a pool's replicas: by all answers, or by the steady rate if asynchronous.
 
     Raises
     ------
     InvalidInput, Infeasible
-        Of the last that was tried, if none is possible.
+        If no configuration is possible: the error of the last one tried.
     """
     found: list[RolloutPhase] = []
     failure: InvalidInput | Infeasible | None = None
@@ -235,7 +235,7 @@ def _powers_of_two(most: int) -> tuple[int, ...]:
 def training_phase(
     job: RlJob, accelerators: int, fixed: Mapping[str, Any], calibration: Calibration, constants: Constants
 ) -> TrainingPhase:
-    """Return the fastest way to train on so many accelerators that fits into memory.
+    """Return the fastest training configuration that fits into memory.
 
     Answers are packed into sequences of the longest one's tokens, and do not see each other.
 
@@ -247,7 +247,7 @@ def training_phase(
     Raises
     ------
     InvalidInput
-        If what is given does not go with the model, the accelerators or the answers.
+        If given options do not fit the model, the accelerators or the answers.
     Infeasible
         If nothing fits into memory.
     """
@@ -295,7 +295,7 @@ def training_phase(
 
 
 def _in_own_words(said: str, accelerators: int) -> str:
-    """Return what is wrong with training, with the degree that it begins with as people call it here."""
+    """Return an error about training in the terms of this verb."""
     name, _, rest = said.partition(" ")
     return (
         f"{_CALLED[name]} {rest}" if name in _CALLED else f"training on {accelerators} accelerators: {said}"

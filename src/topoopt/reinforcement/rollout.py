@@ -85,7 +85,7 @@ class Rollout:
 
 
 def play_rollout(replica: Replica, lengths: ResponseLengths, prompt_tokens: int, group: int) -> Rollout:
-    """Play the rollout of one replica: with ``l`` tokens written, the answers alive take a step together.
+    """Simulate the rollout of one replica: with ``l`` tokens generated, the unfinished answers take a step together.
 
     Without a limit of memory the time is the sum over l of ``t_dec(alive(l), prompt + l)``. With one, answers wait
     until there is room, and the youngest is put back, to be read again, where there is none left.
@@ -94,8 +94,6 @@ def play_rollout(replica: Replica, lengths: ResponseLengths, prompt_tokens: int,
     ----------
     lengths
         Lengths of the answers of this replica.
-    prompt_tokens
-        Tokens per prompt.
     group
         Answers to the same prompt, which share its keys and values.
 
@@ -108,8 +106,6 @@ def play_rollout(replica: Replica, lengths: ResponseLengths, prompt_tokens: int,
 
 
 class _Play:
-    """The state of a rollout between two changes of its batch."""
-
     def __init__(self, replica: Replica, lengths: ResponseLengths, prompt_tokens: int, group: int) -> None:
         self.replica, self.prompt_tokens = replica, prompt_tokens
         self.kept_tokens = prompt_tokens / group + replica.page_tokens - 1
@@ -162,7 +158,7 @@ class _Play:
         )
 
     def _admit(self) -> None:
-        """Begin answers while there is room for them, and for a page more of every other one."""
+        """Start answers while there is room for them and for one more page of every other answer."""
         fresh, again = 0, 0
         capacity, page = self.replica.capacity_tokens, self.replica.page_tokens
         while self.waiting and len(self.begun) < self.replica.max_batch:
@@ -190,7 +186,7 @@ class _Play:
         self.prompts_s += seconds
 
     def _advance(self) -> bool:
-        """Go on until an answer ends or there is no room; return whether one was put back."""
+        """Advance until an answer ends or there is no room; return whether one was preempted."""
         while self.ends and self.ends[0][1] not in self.begun:
             heappop(self.ends)  # was put back
         alive, room = len(self.begun), self.replica.capacity_tokens - self.cached
@@ -228,7 +224,7 @@ class _Play:
 def steady_rate(
     replica: Replica, lengths: ResponseLengths, prompt_tokens: int, group: int
 ) -> tuple[float, int]:
-    """Return tokens a second of a replica that begins an answer whenever one ends, and its batch.
+    """Return the steady token rate of a replica that starts an answer whenever one ends, and its batch.
 
     An answer is found, at any moment, half way through a length that is drawn by how long it takes: E[l²]/2E[l].
     """
@@ -251,7 +247,7 @@ def steady_rate(
 
 
 def _batch_s(table: StepTable, most: int) -> Floats:
-    """Return the seconds of a step by batch, 0 to ``most``, without what caches add.
+    """Return the seconds of a step by batch, 0 to ``most``, without the time for caches.
 
     With several stages, each works on its own part of the batch: a step ends when all parts have gone through all
     stages and each has a token more.
@@ -262,7 +258,7 @@ def _batch_s(table: StepTable, most: int) -> Floats:
 
 
 def _reading_s(table: StepTable, tokens: float, prompts: float) -> float:
-    """Return the seconds of reading so many tokens of prompts of equal length, in steps that the table knows."""
+    """Return the prefill time of prompts of equal length, in steps within the table."""
     if not tokens:
         return 0.0
     parts = max(1.0, tokens / float(table.tokens[-1]))

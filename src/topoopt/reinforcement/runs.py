@@ -52,7 +52,7 @@ MEASURED_PHASES = {
     "ref_s": "reference",
     "train_s": "training",
 }
-"""Columns of measured phases, and what they are called here."""
+"""Columns of measured phases, and their names here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Predicted:
         return percent_off(self.predicted_s, self.measured_s)
 
     def cells(self) -> dict[str, Any]:
-        """Return it as a row of a table."""
+        """Return the prediction as a row of a table."""
         names = ("kind", "predicted_s", "measured_s", "error_percent", "network_s")
         own = {name: getattr(self, name) for name in names}
         return {"id": self.row.name, "dataset": self.row.dataset, **own}
@@ -112,7 +112,7 @@ class RlRuns:
         return tuple(dict.fromkeys(one.kind for one in self.predictions))
 
     def error(self, kind: str) -> Error:
-        """Return how far predictions of a kind are off."""
+        """Return the error of the predictions of a kind."""
         return self.errors_by(kind)[EVERYTHING]
 
     def errors_by(self, kind: str) -> Errors:
@@ -134,7 +134,7 @@ class RlRuns:
     to_frame = rows_to_frame
 
     def to_json(self) -> dict[str, Any]:
-        """Return the answer as plain values."""
+        """Return a JSON-compatible mapping."""
         scores = {}
         for kind in self.quantities:
             by = errors_json(self.errors_by(kind))
@@ -227,7 +227,7 @@ def fine_tuning_s(row: Row) -> float:
 
 
 def measured_request(row: Row, constants: Constants) -> RlRequest:
-    """Return the question that a row has measured the answer of.
+    """Return the request that a measured row corresponds to.
 
     Pools that are not stated are halves. Degrees that are not stated are searched.
 

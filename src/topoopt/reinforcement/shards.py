@@ -16,8 +16,6 @@ class Shards:
 
     Attributes
     ----------
-    stage, slice : arrays (accelerators,) of int
-        Stage and slice of each accelerator, from 0.
     stages, slices : int
     """
 
@@ -37,7 +35,7 @@ class Shards:
         return self.accelerators // (self.stages * self.slices)
 
     def holders(self) -> Ints:
-        """Return who holds what, shape (stages, slices, copies), in order of their numbers."""
+        """Return the holder of each slice, shape (stages, slices, copies), in order of number."""
         order = np.lexsort((self.slice, self.stage))
         return order.reshape(self.stages, self.slices, self.copies)
 
@@ -57,7 +55,7 @@ def training_shards(configuration: Configuration, of_experts: bool = False) -> S
 
 
 def rollout_shards(parallelism: Parallelism, replicas: int, of_experts: bool = False) -> Shards:
-    """Return the shards of replicas that stand one after the other, each with its stages one after the other."""
+    """Return the shards of consecutive replicas, each with consecutive stages."""
     number = np.arange(replicas * parallelism.accelerators)
     inside = number % parallelism.accelerators
     stage, place = np.divmod(inside, parallelism.stage_accelerators)
@@ -66,7 +64,7 @@ def rollout_shards(parallelism: Parallelism, replicas: int, of_experts: bool = F
 
 
 def nested_shards(training: Shards, stages: int, slices: int) -> Shards | None:
-    """Return rollout shards that hold what their accelerator trains, and more; None where degrees do not divide.
+    """Return rollout shards that include their accelerator's training shard; None where degrees do not divide.
 
     Accelerators that train neighboring slices, not those with neighboring numbers, then make different replicas
     (HybridFlow, EuroSys 2025, section 5.3).
@@ -78,7 +76,7 @@ def nested_shards(training: Shards, stages: int, slices: int) -> Shards | None:
 
 
 def missing_bytes(held: Shards, needed: Shards, size_bytes: float) -> Floats:
-    """Return what every accelerator lacks of its new shard, shape (accelerators,): shard less intersection."""
+    """Return the missing bytes of every accelerator's new shard, shape (accelerators,): shard less intersection."""
     same = _overlap(held.stage, held.stages, needed.stage, needed.stages)
     same *= _overlap(held.slice, held.slices, needed.slice, needed.slices)
     whole = 1.0 / (needed.stages * needed.slices)
@@ -86,7 +84,7 @@ def missing_bytes(held: Shards, needed: Shards, size_bytes: float) -> Floats:
 
 
 def _overlap(one: Ints, ones: int, other: Ints, others: int) -> Floats:
-    """Return which share of a whole that is cut twice two of its pieces have in common."""
+    """Return the fraction of the whole that two pieces of two partitions share."""
     grid = lcm(ones, others)
     first = np.maximum(one * (grid // ones), other * (grid // others))
     end = np.minimum((one + 1) * (grid // ones), (other + 1) * (grid // others))
@@ -94,7 +92,7 @@ def _overlap(one: Ints, ones: int, other: Ints, others: int) -> Floats:
 
 
 def in_place_bytes(training_shards: int, rollout_shards: int, size_bytes: float) -> float:
-    """Return what an accelerator gets in place where its own shard lies inside of the new one, in closed form.
+    """Return the bytes received per accelerator where its training shard is part of its new one, in closed form.
 
     (t·p − t_g·p_g) / (t_g·p_g·t·p) · M, see [1]_.
 
@@ -126,7 +124,7 @@ def point_to_point(
     servers: int,
     once_a_server: bool = True,
 ) -> Floats:
-    """Return the bytes between servers when every accelerator gets what it lacks from one that holds it.
+    """Return the bytes between servers when every accelerator gets its missing bytes from a holder.
 
     A holder in its own server is asked first, of the others each in turn.
 

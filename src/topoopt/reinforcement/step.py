@@ -76,7 +76,7 @@ class Phases:
 
     @property
     def training_s(self) -> float:
-        """Passes before training, training, and what it waits for a network."""
+        """Passes before training, training, and its wait for the network."""
         return self.training.time_s + self.training_wait_s
 
 
@@ -150,7 +150,7 @@ class RlStep:
     fabrics : tuple of FabricRow
         The step on each network that was asked about; the first is the ideal switch.
     skipped : tuple of (fabric, reason)
-        Networks that cannot be built for so many servers and ports.
+        Networks that cannot be built for these servers and ports.
     rewiring : Rewiring or None
         One wiring for all phases against one each.
     """
@@ -200,7 +200,7 @@ class RlStep:
 
     @property
     def tokens_per_s(self) -> float:
-        """Tokens of prompts and answers that a second gets through a whole step."""
+        """Tokens per second, prompts and answers, over a whole step."""
         return self.job.tokens / self.step_s
 
     @property
@@ -210,7 +210,7 @@ class RlStep:
 
     @property
     def bound_by(self) -> str:
-        """The phase that a step would be shorter without, and what that phase waits for."""
+        """The bottleneck phase, and its own bottleneck."""
         longest = self.turns.rollout_s, self.training.time_s
         if self.sync_s > max(longest):
             return "weights"
@@ -256,7 +256,7 @@ class RlStep:
     to_frame = rows_to_frame
 
     def to_json(self) -> dict[str, Any]:
-        """Return the answer as plain values."""
+        """Return a JSON-compatible mapping."""
         job, split = self.job, self.training.configuration
         words = (
             *("algorithm", "policy", "accelerators", "prompts", "samples", "prompt_tokens", "epochs"),
@@ -316,5 +316,5 @@ class RlStep:
 
 
 def take_turns(job: RlJob, phases: Phases) -> Turns:
-    """Return how the phases of a step follow each other under the job's policy."""
+    """Return the order and times of a step's phases under the job's policy."""
     return _POLICIES[job.policy](job, phases)

@@ -1,4 +1,4 @@
-"""A step of reinforcement learning, planned: how pools are split where nobody says, and what comes of it."""
+"""Planning of a reinforcement learning step: default splits of pools, and the resulting step."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -53,8 +53,7 @@ USUAL_TRANSPORTS = {
     "one-step-off": "checkpoint-engine",
     "asynchronous": "checkpoint-engine",
 }
-"""Default transports by policy: engines that share accelerators with training wake up and reload; others load in
-place."""
+"""Default transports: engines on the training accelerators wake up and reload; others load in place."""
 
 MOST_SPLITS = 12
 """Sizes of the rollout's pool that are tried, evenly spaced, before those around the best."""
@@ -93,7 +92,7 @@ def plan_step(request: RlRequest) -> RlStep:
     Raises
     ------
     InvalidInput
-        If what is given does not go together.
+        If given options are inconsistent.
     Infeasible
         If the model does not fit, however pools are split.
     """
@@ -195,7 +194,7 @@ def _weight_traffics(
 def with_fabrics(
     step: RlStep, names: Sequence[str], terms: OwnershipTerms, prices: Pricing, way: str = "", seed: int = 0
 ) -> RlStep:
-    """Return the step with what it takes and costs on each of the named networks, and one wiring against several.
+    """Return the step with its time and cost on each of the named networks, and one wiring against several.
 
     A phase waits for the additional time of its bytes compared with a switch that gives every server all of its
     bandwidth.
@@ -254,7 +253,7 @@ def _phase_seconds(
     rewiring: Rewiring | None,
     how: tuple[Ports, int, list[Traffic]],
 ) -> tuple[dict[str, float], str, float]:
-    """Return network seconds by phase, the way of the weights, and what is waited for circuits that change."""
+    """Return network times by phase, the method of weight transfer, and the waits for changes of circuits."""
     ports, seed, every = how
     if name == TOPOOPT_OCS and rewiring is not None:
         waited_s = next(one.waited_s for one in rewiring.technologies if one.name == OPTICAL_SWITCH)
@@ -274,7 +273,7 @@ def _phase_seconds(
 
 
 def _quickest(ways: Sequence[WeightTraffic], fabric: Fabric) -> tuple[float, str]:
-    """Return the network seconds of the weights in the quickest way, and its name: the first of equals."""
+    """Return the network time of the fastest weight transfer, and its name; ties go to the first."""
     each = [(network_s(weights_traffic(one), fabric), place) for place, one in enumerate(ways)]
     seconds, place = min(each)
     return seconds, ways[place].way

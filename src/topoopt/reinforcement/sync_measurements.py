@@ -1,4 +1,4 @@
-"""A measured synchronization of weights: what its software takes, and what the network needs at the least."""
+"""A measured weight synchronization: the software's time, and the network's lower bound."""
 
 import re
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ TRANSPORTS = {
     "vllm native, nccl": "nccl",
     "rdma": "rdma",
 }
-"""The policy of a row that measures how weights are brought over, and what is predicted with."""
+"""The policy of rows that measure weight transfers, and of their predictions."""
 HELD = 0.85
 """Largest share of an accelerator's memory for weights, where a row does not give the accelerators per replica."""
 
@@ -52,7 +52,7 @@ class SyncTime:
 
 
 def sync_time(row: Row) -> SyncTime:
-    """Return what a row's weights take on their way.
+    """Return the predicted transfer time of a row's weights.
 
     Raises
     ------

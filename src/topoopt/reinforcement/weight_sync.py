@@ -33,7 +33,7 @@ class WeightMove:
     Attributes
     ----------
     parts : tuple of (float, Shards, Shards)
-        Bytes of what is split alike, who holds them and who needs them: all but the experts, and the experts.
+        Bytes of weights with one split, with their present and future shards: all but the experts, and the experts.
     servers_of_held, servers_of_needed : arrays (accelerators,) of int
         Servers of training and of rollout accelerators; the same ones where they take turns.
     servers : int
@@ -92,7 +92,7 @@ class WeightTraffic:
 
 
 def weight_traffic(move: WeightMove, way: str) -> WeightTraffic:
-    """Return what is sent between servers; within one, accelerators hand on what came once.
+    """Return the traffic between servers; within one, accelerators share weights that arrived once.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def _ring(move: WeightMove) -> tuple[Floats, int]:
 
 
 def _tree(move: WeightMove) -> tuple[Floats, int]:
-    """One server that trains gathers all, and sends it to two, each of which sends it to two more."""
+    """One training server gathers everything and sends it to two, each of which sends it to two more."""
     senders, others = _ends(move)
     matrix = np.zeros((move.servers, move.servers))
     for src in senders[1:]:
@@ -143,7 +143,7 @@ def _tree(move: WeightMove) -> tuple[Floats, int]:
 
 
 def _ends(move: WeightMove) -> tuple[list[int], list[int]]:
-    """Return the servers that hold one copy of all together, and those that need weights and are not among them."""
+    """Return the servers that together hold one copy, and the other servers that need weights."""
     copies = move.parts[0][1].holders()[:, :, 0]
     senders = sorted(set(move.servers_of_held[copies.ravel()].tolist()))
     return senders, sorted(set(move.servers_of_needed.tolist()) - set(senders))
@@ -261,7 +261,7 @@ class WeightTransport:
         return self.fixed_s + size_bytes / self.bytes_per_s
 
     def sync_s(self, size_bytes: float, network_s: float) -> float:
-        """Return the seconds over a network that needs so long: bytes are taken in while others are on their way."""
+        """Return the transfer time, given the network's time: loading overlaps with the transfer."""
         return self.fixed_s + max(size_bytes / self.bytes_per_s, network_s)
 
 

@@ -104,10 +104,9 @@ def balanced_routes(
     background_bytes : float64 array, shape (links,), optional
         Bytes that cross each link anyway, e.g. those of AllReduce rings.
     step : int, optional
-        Servers further at which links and demand are the same again (:func:`topoopt.topologies.turn_of`). Then the
-        pairs
-        of so many servers are looked at, and the others' routes are these, turned: as the highest load is convex in
-        the weights, the best of all routes are among them.
+        Rotation in servers under which links and demand are the same (:func:`topoopt.topologies.turn_of`). Then only
+        the pairs of the first ``step`` servers are considered, and the others' routes are rotated copies: the highest
+        load is convex in the weights, so that the best of all routes are among them.
 
     Raises
     ------
@@ -144,7 +143,7 @@ def balanced_routes(
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """Paths of the pairs that send, and what they share, in units of the largest pair's bytes and the fastest link.
+    """Paths of the sending pairs, and their shares, in units of the largest pair's bytes and the fastest link.
 
     ``before`` crosses each link anyway.
     """
@@ -213,7 +212,7 @@ def _path_lp(
 
 
 def _rounded(first: Ints, weight: Floats) -> Floats:
-    """Round to the digits of a plan file; the heaviest path of a pair takes up what is left over."""
+    """Round to the digits of a plan file; the heaviest path of a pair takes the remainder."""
     rounded = np.asarray(np.round(np.maximum(weight, 0.0), _DIGITS), np.float64)
     pair = np.repeat(np.arange(len(first) - 1), np.diff(first))
     heaviest = np.lexsort((-rounded, pair))[first[:-1]]

@@ -83,7 +83,7 @@ class CoinTable:
         return float(self.distance.sum(dtype=np.int64)) / (self.n - 1)
 
     def histogram(self) -> Ints:
-        """Return how many distances need 0, 1, 2, … coins; unreached ones are not counted."""
+        """Return the number of distances that need 0, 1, 2, … coins; unreached ones are not counted."""
         return np.bincount(self.distance[self.distance >= 0]).astype(np.int64)
 
     def sequence(self, distance: int) -> tuple[int, ...]:

@@ -95,7 +95,7 @@ class CoinChangeRoutes:
 
     @cached_property
     def links_alike(self) -> bool:
-        """Whether all links along a coin are alike, and so what is known of server 0 is known of all."""
+        """Whether all links along a coin are equal, so that results for server 0 hold for all."""
         return self.link_of.size == len(self.topology) and link_orbits(self.topology, 1) is not None
 
     def link_rows(self, src: Ints, dst: Ints) -> LinkRows:

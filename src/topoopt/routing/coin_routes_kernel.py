@@ -76,7 +76,7 @@ def circulant_loads(
 
 @compiled
 def _add_long_runs(load: Floats, jump: Floats, length: Floats, coin: int) -> None:
-    """Add what the jumps sum up to along each cycle of a coin; the summed lengths settle the constant."""
+    """Add the running sums of the jumps along each cycle of a coin; the summed lengths fix the constant."""
     n = len(load)
     cycles, rest = n, coin  # their greatest common divisor
     while rest > 0:

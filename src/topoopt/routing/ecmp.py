@@ -99,5 +99,4 @@ class EcmpRoutes:
 
 @lru_cache(maxsize=2048)
 def _tree_to(topology: Topology, dst: int) -> Trees:
-    """Return the tree to a node; rings ask for paths to the same few again and again."""
     return trees_to(topology, np.array([dst]))

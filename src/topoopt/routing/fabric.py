@@ -87,7 +87,7 @@ class RegionalReconfiguration:
         check_known("hiding", self.hiding, HIDING)
 
     def joins(self, src: Ints, dst: Ints) -> Flags:
-        """Return which pairs of servers a circuit can join, shape as given."""
+        """Return which pairs of servers a circuit can join, with the shape of the arguments."""
         size = self.region_servers
         return np.asarray((src != dst) & (src // size == dst // size), np.bool_)
 
@@ -166,7 +166,7 @@ class Reconfiguration:
         return self.delay_s + self.live_s
 
     def next_change_s(self, earliest_s: float) -> float:
-        """Return when the first change at or after ``earliest_s`` may begin; changes keep their beat."""
+        """Return the first possible start of a change at or after ``earliest_s``; changes are periodic."""
         if earliest_s <= self.first_change_s:
             return self.first_change_s
         beats = -(-(earliest_s - self.first_change_s) // self.period_s)

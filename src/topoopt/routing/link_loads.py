@@ -30,7 +30,7 @@ _PAIRS_AT_ONCE = 1 << 18
 
 
 def pair_links(topology: Topology, routes: Routes, src: Ints, dst: Ints) -> PairLinks:
-    """Return which links of ``topology`` each ordered pair uses, and by what share.
+    """Return the links of ``topology`` that each ordered pair uses, with shares.
 
     Coin-change and ECMP routes know it without listing paths, turned ones from few of them.
 
@@ -144,7 +144,7 @@ class LaidTraffic:
         return [dict(zip(names, row, strict=True)) for row in rows]
 
     def links(self) -> list[dict[str, Any]]:
-        """Return every link and what it carries."""
+        """Return every link and its load."""
         return [
             {"src": link.src, "dst": link.dst, "bandwidth_bps": link.bandwidth_bps, "bytes": size}
             for link, size in zip(self.fabric.topology, self.link_bytes.tolist(), strict=True)

@@ -89,7 +89,6 @@ class _ByName(_Typed):
 
 
 def _model(routes: type[Any]) -> type[_Typed]:
-    """Return what a plan file says of routes; their class says what each setting may be."""
     hints = get_type_hints(routes, include_extras=True)
     known: dict[str, Any] = {"method": (Literal[routes.method], ...)}
     known |= {one.name: (hints[one.name], one.default) for one in _settings(routes)}

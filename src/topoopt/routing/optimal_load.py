@@ -67,7 +67,7 @@ def optimal_max_load(
     background_bytes: Floats | None = None,
     link_bytes: Floats | None = None,
 ) -> LoadOptimum:
-    """Return the least possible highest link load, exactly where that is quick, else as an interval.
+    """Return the minimum of the highest link load, exactly where that is fast, else as an interval.
 
     Parameters
     ----------

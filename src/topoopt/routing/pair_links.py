@@ -90,9 +90,7 @@ class LinkRows:
     rows : PairLinks
         Rows with codes in place of links.
     row, turn : int32 arrays, shape (pairs,)
-        The row of each pair, and what its turn adds to codes.
-    link_of : int32 array, shape (links,)
-        The link of each code.
+        The row of each pair, and the offset of its codes by rotation.
     """
 
     rows: PairLinks
@@ -154,7 +152,7 @@ class TurnedRoutes:
 
     @cached_property
     def orbits(self) -> LinkOrbits:
-        """The links by what a turn does with them."""
+        """The links by the effect of a rotation on them."""
         found = link_orbits(self.topology, self.step)
         if found is None:
             raise InvalidInput(
@@ -224,7 +222,7 @@ def joined_pairs(parts: list[PairLinks]) -> PairLinks:
 
 
 def steps_of_paths(topology: Topology, paths: PathArrays) -> tuple[Ints, Ints32]:
-    """Return where the steps of each path begin, shape (paths+1,), and the link of every step.
+    """Return the start of each path's steps, shape (paths+1,), and the link of every step.
 
     Raises
     ------
@@ -274,7 +272,7 @@ def path_table(fabric: Fabric, src: Ints, dst: Ints) -> PathTable:
 
 
 def own_rows(pairs: PairLinks, links: int) -> LinkRows:
-    """Return links of pairs of which each has a row of its own."""
+    """Return the links of pairs, with one row per pair."""
     count = len(pairs)
     return LinkRows(
         pairs, np.arange(count, dtype=np.int32), np.zeros(count, np.int32), np.arange(links, dtype=np.int32)
@@ -284,6 +282,6 @@ def own_rows(pairs: PairLinks, links: int) -> LinkRows:
 def turned_rows(
     rows: PairLinks, row: Ints, turn: Ints, link_of: Ints32, code: Ints32 | None = None
 ) -> LinkRows:
-    """Return links of pairs of which some have one row; ``code`` is that of each link, where rows have links."""
+    """Return the links of pairs that share rows; ``code`` maps links to the codes in the rows."""
     coded = rows if code is None else replace(rows, link=code[rows.link])
     return LinkRows(coded, row.astype(np.int32), turn.astype(np.int32), link_of)

@@ -18,7 +18,7 @@ amount : float64 (links,)        room to work in, zero between pairs
 
 Arrays of pairs whose links are those of other pairs, turned
 ------------------------------------------------------------
-row, turn : int32 (pairs,)       the row of each pair, and what its turn adds to the codes of links
+row, turn : int32 (pairs,)       the row of each pair, and the offset of its turn in link codes
 row_first : int64 (rows+1,)      links of a row, as codes
 row_code, row_share : int32, float64 (steps,)
 link_of : int32 (links,)         link of a code

@@ -17,8 +17,8 @@ A group is a pair of servers with its paths over links, or a distance with its c
 
 option_first : int64 (groups+1,) options of a group; their weights sum to 1
 entry_first : int64 (options+1,) entries of an option
-resource : int32 (entries,)      what an entry loads: a link, a class of coins
-amount : float64                 how much that is at weight 1: (entries,), or (groups,) where those of a group are alike
+resource : int32 (entries,)      loaded resource: a link, a class of coins
+amount : float64                 load at weight 1: (entries,), or (groups,) where those of a group are alike
 capacity, load : float64 (resources,)  in units of one another: utilization = load / capacity
 weight : float64 (options,)
 sharpness : float64 (sweeps,)    exponent of the fullest resource's price
@@ -83,8 +83,8 @@ def reroute_sources(
 ) -> None:
     """Move each source's flow towards its cheapest tree, by a Newton step, under prices of the load.
 
-    ``flow[s]`` is what source s puts on each link and ``load`` the sum with the background. A link's
-    price is exponential in its utilisation, ``sharp`` being the exponent of the fullest.
+    ``flow[s]`` is the load of source s on each link and ``load`` the sum with the background. A link's price is
+    exponential in its utilization, ``sharp`` being the exponent of the fullest.
     """
     first_link, link_src, link_dst = graph.first_link, graph.link_src, graph.link_dst
     far, via, queue, mark, through = graph.far, graph.via, graph.queue, graph.mark, graph.through
@@ -232,8 +232,8 @@ def shift_weights(
 ) -> float:
     """Sweep over all groups, ever more sharply; return the highest utilization, load and weights at their best.
 
-    ``load`` enters as what the resources carry anyway. ``by_entry`` says what ``amount`` is by; without it the compiler
-    leaves out the other way (Numba drops branches on None), so that neither costs time.
+    ``load`` initially has the background. ``by_entry`` says whether ``amount`` is by entry; without it the
+    compiler drops the other branch (Numba drops branches on None), so that neither costs time.
     """
     option_first, entry_first, resource = o.option_first, o.entry_first, o.resource
     amount, capacity = o.amount, o.capacity

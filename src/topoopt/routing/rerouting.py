@@ -123,7 +123,6 @@ def improved_max_load(
 
 
 def _case_of(topology: Topology, demand: Floats, background_s: Floats) -> tuple[_Case, float]:
-    """Return the case, and the seconds of its unit."""
     fastest_bps = topology.bandwidth_bps.max()
     speed = topology.bandwidth_bps / fastest_bps
     unit_s = float(demand.max()) * 8 / float(fastest_bps)

@@ -97,7 +97,7 @@ class ArrayRoutes(Protocol):
 
 
 def path_arrays(routes: Routes, src: Ints, dst: Ints) -> PathArrays:
-    """Return the paths of many pairs, one by one where the routes know no faster way.
+    """Return the paths of many pairs, one by one where the routes have no faster method.
 
     Raises
     ------
@@ -139,7 +139,7 @@ def trees_of_pairs(topology: Topology, src: Ints, dst: Ints) -> tuple[Trees, Int
 
 
 def require_reached(hops: Ints32, src: Ints, dst: Ints) -> None:
-    """Refuse pairs without a way; all arrays have shape (pairs,).
+    """Refuse pairs without a route; all arrays have shape (pairs,).
 
     Raises
     ------

@@ -39,8 +39,8 @@ def next_round(
 ) -> Chain:
     """Return the chain after a round: the strategy is searched on a network that is wired for where the chain stood.
 
-    It is over when its rounds or its budget end, or when two rounds have gained nothing.
-    The rounds take the wirings by turns, so that no strategy is bound to the one that was good for the first.
+    It is over when its rounds or its budget end, or when two rounds have gained nothing. The rounds take the wirings
+    by turns, so that no strategy is bound to the one that was good for the first.
     """
     by_turns, step = chain.wirings or (options.rules,), len(chain.rounds)
     rules = by_turns[step % len(by_turns)]
@@ -80,7 +80,7 @@ class _Links:
 
 
 def kept_problem(job: Job, fabric: Fabric, seed: int) -> SearchProblem:
-    """Return what is searched on a fabric; starts, chains and rounds come back to the same links."""
+    """Return the search problem of a fabric, cached: starts, chains and rounds return to the same links."""
     return _problem(job, _Links(fabric), seed)
 
 
@@ -90,7 +90,7 @@ def _problem(job: Job, links: _Links, seed: int) -> SearchProblem:
 
 
 def forget_problems() -> None:
-    """Forget what was searched; of many servers that is hundreds of megabytes."""
+    """Clear the cached problems; with many servers they take hundreds of megabytes."""
     _problem.cache_clear()
 
 
@@ -240,7 +240,7 @@ def search_released(
 ) -> ChainAnswer:
     """Search as the authors' code does: measured degrees only, re-draws and propagation only.
 
-    Starts from data parallelism; accepts what is faster, else with exp(-alpha·Δms); returns to the best
+    Starts from data parallelism; accepts faster strategies, others with exp(-alpha·Δms); returns to the best
     strategy every hundredth part of the budget. All servers are always wired by the options' rules.
     """
     problem_on = partial(make_problem, job, measured_only=True, seed=options.seed)

@@ -29,14 +29,14 @@ from topoopt.workloads import ParallelStrategy
 
 @dataclass(frozen=True, slots=True)
 class Fidelity:
-    """A simulator's name, its options, and gradient buckets of which sizes are tried when all else is settled."""
+    """A simulator's name, its options, and bucket sizes to try at the end."""
 
     simulator: str = "analytic"
     options: SimulationOptions = field(default_factory=SimulationOptions)
     bucket_sizes: tuple[int, ...] = ()
 
     def on(self, fabric: Fabric) -> "Fidelity":
-        """Return what can follow the fabric: flows where circuits change, which ``analytic`` cannot."""
+        """Return a fidelity that supports the fabric: flows where circuits change, since ``analytic`` cannot."""
         changes = fabric.reconfiguration is not None and self.simulator == "analytic"
         return replace(self, simulator="flow") if changes else self
 
@@ -55,16 +55,14 @@ LARGEST_TO_TRY_ALL = 32
 """Servers up to which every strategy is tried on circuits that change; a simulation of DLRM takes 0.2 s of CPU on 16
 of them and 60 s on 128. Beyond, the one that the search has found counts."""
 LARGE = 1_000_000
-"""Flows of all layouts of a job together from which on layouts that cannot win are left out: a second of CPU time for
-every fabric."""
+"""Total flows of a job's layouts above which hopeless ones are skipped: a second of CPU time per fabric."""
 NEAR = 1.02
 """Times the fastest within which a layout is simulated to its end: one that leaves memory free is taken although it is
 a percent slower, and on links that are shared first come, first served, fewer micro-batches do not tell all of more."""
 _free_time_s = lru_cache(maxsize=64)(free_time_s)
 _step_flows = lru_cache(maxsize=256)(analytic_flows)
 LARGEST_TO_TRY_EVERY = 256
-"""Servers up to which every strategy that was found on one fabric is simulated on all others: a second and more of CPU
-time each for 1,024."""
+"""Servers up to which every strategy is simulated on all fabrics: over a second of CPU time each for 1,024."""
 MOST_PROMISING = 2
 """Strategies that are simulated on each fabric above that: the fastest by the estimate of the search's kernel."""
 NEAR_FASTEST = 1.05
@@ -81,12 +79,13 @@ def search_baselines(
     fidelity: Fidelity = ANALYTIC,
     on_progress: Progress = silent,
 ) -> list[tuple[Baseline, Fabric]]:
-    """Search a strategy for each baseline; what is good on one is tried on all, as are the ``starts``.
+    """Search a strategy for each baseline; the best of each is tried on all, as are the ``starts``.
 
     Rows come with their fabrics, whose routes are balanced where that makes the job faster, as those of a plan are.
 
-    On circuits that change only what the search has found counts for more than :data:`LARGEST_TO_TRY_ALL` servers. Of
-    more than :data:`~topoopt.search.options.LARGEST_FOR_ALL` nothing is searched, and the ``starts`` are tried.
+    On changing circuits with more than :data:`LARGEST_TO_TRY_ALL` servers, only strategies found by the search
+    count. With more than :data:`~topoopt.search.options.LARGEST_FOR_ALL`, nothing is searched, and the ``starts``
+    are tried.
     """
     trials: list[_Trial] = []
     for index, (rule, fabric) in enumerate(built):
@@ -105,8 +104,6 @@ def search_baselines(
 
 @dataclass(eq=False, slots=True)
 class _Trial:
-    """A fabric, and what each strategy that was tried on it takes."""
-
     job: Job
     rule: Sizing
     fabric: Fabric
@@ -118,13 +115,13 @@ class _Trial:
     order: list[ParallelStrategy] = field(default_factory=list)
 
     def allowed(self, others: Sequence[ParallelStrategy]) -> list[ParallelStrategy]:
-        """Return what was found and the others, where these may be tried."""
+        """Return the strategies found and, where allowed, the others."""
         changing = self.fabric.reconfiguration is not None
         few = changing and self.job.cluster.servers > LARGEST_TO_TRY_ALL
         return [self.found.strategy] if few else [self.found.strategy, *others]
 
     def promising(self, others: Sequence[ParallelStrategy]) -> list[ParallelStrategy]:
-        """Return those of what was found and the others that the search's kernel takes for the fastest."""
+        """Return the strategies, found here or elsewhere, that the search's kernel estimates to be the fastest."""
         allowed = list(dict.fromkeys(self.allowed(others)))
         if self.problem is None or len(allowed) <= MOST_PROMISING:
             return allowed
@@ -134,7 +131,7 @@ class _Trial:
 
     @property
     def best(self) -> ParallelStrategy:
-        """The fastest; of equally fast ones the first that was asked for."""
+        """The fastest; ties go to the first requested."""
         return min(self.order, key=lambda strategy: self.outcomes[strategy].iteration_time_s)
 
     def run(self, strategy: ParallelStrategy) -> None:
@@ -159,7 +156,7 @@ class _Trial:
 
 
 def _try_all(trials: Sequence[_Trial], wanted: Sequence[Iterable[ParallelStrategy]]) -> None:
-    """Run what is wanted on each fabric: a strategy goes through all of them, for its task graph is large."""
+    """Run the wanted strategies on each fabric, strategy by strategy, since task graphs are large."""
     for trial, strategies in zip(trials, wanted, strict=True):
         trial.order += [strategy for strategy in dict.fromkeys(strategies) if strategy not in trial.order]
     for strategy in dict.fromkeys(strategy for trial in trials for strategy in trial.order):
@@ -250,7 +247,7 @@ def _balanced(
 def _raced(
     job: Job, index: int, layout: ParallelStrategy, fabric: Fabric, fidelity: Fidelity, limit_s: float
 ) -> Outcome | AtLeast:
-    """Return what a layout takes on a fabric, or at least if that is not less than ``limit_s``."""
+    """Return the outcome of a layout on a fabric, or a lower bound if that is not below ``limit_s``."""
     if limit_s == inf:
         return outcome_on(job, layout, fabric, fidelity)
     least_s = least_time_s(job, index)
@@ -263,7 +260,6 @@ def _raced(
 
 
 def _ready(job: Job, fabric: Fabric, layouts: Sequence[ParallelStrategy], seed: int) -> list[Fabric]:
-    """Return the fabric with rings for each layout that is tried on it."""
     changes = fabric.reconfiguration is not None and job.cluster.servers > LARGEST_TO_TRY_ALL
     return [ringed(job, layout, fabric, seed) for layout in layouts[: 1 if changes else None]]
 
@@ -323,7 +319,7 @@ def baseline_fabric(job: Job, rule: Sizing, prices: Pricing, seed: int, name: st
 
 
 def fabric_request(cluster: ClusterSpec, server_bandwidth_bps: float, seed: int) -> FabricRequest:
-    """Return what a fabric of the cluster is built of, each server with so much bandwidth."""
+    """Return the request for a fabric of the cluster, with this bandwidth per server."""
     return FabricRequest(
         cluster.servers,
         cluster.degree,
@@ -367,7 +363,7 @@ def ringed(job: Job, strategy: ParallelStrategy, fabric: Fabric, seed: int) -> F
 
 
 def outcome_on(job: Job, strategy: ParallelStrategy, fabric: Fabric, fidelity: Fidelity) -> Outcome:
-    """Return what a strategy takes on a fabric that has rings for its groups."""
+    """Return the outcome of a strategy on a fabric that has rings for its groups."""
     fidelity = fidelity.on(fabric)
     return outcome(simulated(job, strategy, fabric, fidelity.simulator, fidelity.options))
 

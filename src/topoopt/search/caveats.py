@@ -17,7 +17,7 @@ from topoopt.workloads import DeviceProfile, PartSize, part_samples, signature_o
 
 
 def caveats(plan: Plan) -> tuple[str, ...]:
-    """Return sentences: what does not fit in memory, was not measured, or was broken off; none where all is well."""
+    """Return caveats on missing memory, missing measurements, or an interrupted search."""
     sentences = CAVEATS[plan.job.work.kind](plan)
     sentences += ring_caveats(plan) + network_caveats(plan)
     if plan.job.cluster.links == "directed":
@@ -53,7 +53,7 @@ def _operator_caveats(plan: Plan) -> list[str]:
 
 
 def _device_caveats(plan: Plan) -> list[str]:
-    """Return what to know of the user's own profile: it is of another device, or a size did not fit there."""
+    """Return caveats about the user's own profile: it is of another device, or a size did not fit there."""
     part, sentences = find_accelerator(plan.job.cluster.accelerator).name, []
     for profile in operators_of(plan.job).profiles:
         if not isinstance(profile, DeviceProfile):
@@ -109,7 +109,7 @@ LEAST_OF_SERVERS = 0.01
 
 
 def network_caveats(plan: Plan) -> list[str]:
-    """Return that the network is slow for the job, or cheap for its servers: signs that its size was not meant."""
+    """Return a caveat if the network is slow for the job, or cheap for its servers: a likely input error."""
     found, usd = plan.outcome, plan.price.get("cost_usd")
     sentences = []
     if found.exposed_communication_s > found.compute_time_s:
@@ -136,13 +136,13 @@ CAVEATS: Mapping[str, Callable[[Plan], list[str]]] = {
 
 
 def time_sources(plan: Plan) -> Counter[str]:
-    """Return how many operators have their time from which source."""
+    """Return the number of operators by source of their times."""
     work = operators_of(plan.job)
     return Counter(work.time(index, split).source for index, split in enumerate(plan.strategy.splits))
 
 
 def ring_caveats(plan: Plan) -> list[str]:
-    """Return how many rings of all servers there are, where the wiring is of others and they are too few."""
+    """Return the caveat for a wiring by others with too few rings of all servers."""
     topology, chosen = plan.fabric.topology, plan.wiring
     rings = plan.fabric.rings.get(tuple(range(topology.servers)), ())
     if chosen is None or "read_from" not in chosen.recipe or not rings:

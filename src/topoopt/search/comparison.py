@@ -1,4 +1,4 @@
-"""A plan beside other fabrics: a strategy searched for each, then simulated, where asked by several simulators."""
+"""A plan beside other fabrics: a strategy searched for each, then simulated, optionally by several simulators."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -32,7 +32,7 @@ def compare_fabrics(
     """Return the job of a plan on its own fabric and on others; see :func:`topoopt.search.compare_job`.
 
     Strategies are searched with the first simulator, or with flows where that is packets, which would take too long.
-    Where nothing is said of collectives, they run as was asked for when the plan was made.
+    By default, collectives run as requested when the plan was made.
     """
     plan = replace(plan, price=priced(plan.job, prices))  # by the same list as the others
     collective = asked_of(plan) if collective is None else collective
@@ -118,7 +118,7 @@ def checked_fabrics(fabrics: Sequence[str] | None, levels: Sequence[str]) -> tup
 
 
 def asked_of(plan: Plan) -> str:
-    """Return how collectives were asked to run when a plan was made."""
+    """Return the requested collective algorithm of a plan."""
     return plan.job.settings.collective if plan.gradients.by_message_s is None else QUICKEST
 
 
@@ -133,6 +133,6 @@ def _own(plan: Plan, fidelity: Fidelity) -> Outcome:
 
 
 def own_simulation(plan: Plan) -> SimResult:
-    """Return what the plan's simulator says of an iteration, with collectives as the plan has settled them."""
+    """Return the simulation of the plan's iteration, with the collectives settled by the plan."""
     options = as_settled(collective_options(asked_of(plan)), plan.outcome)
     return simulated(plan.job, plan.strategy, plan.fabric, plan.outcome.simulator, options)

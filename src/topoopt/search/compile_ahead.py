@@ -35,20 +35,18 @@ def compile_ahead() -> None:
 
 
 def use_loads() -> None:
-    """Load the links of a circulant, and bound that load from below: what the first process compiles meanwhile."""
+    """Load the links of a circulant, and bound that load; the first process compiles these kernels meanwhile."""
     topology = circulant(9, (1,), 100e9)
     CoinChangeRoutes(topology).link_bytes(np.ones((9, 9)))
     circulant_max_load(topology, np.ones(9))
 
 
 def _use_chain(job: Job) -> None:
-    """Evaluate a strategy behind one switch, whose rings need no kernel."""
     fabric = baseline_fabric(job, NETWORKS["ideal-switch"].sizings[0], pricing_of(), 0)
     make_problem(job, fabric).state(data_parallel(operators_of(job).graph, job.cluster.servers))
 
 
 def _use_rings(job: Job) -> None:
-    """Lay rings on a torus."""
     traffic = job_traffic(job, data_parallel(operators_of(job).graph, job.cluster.servers))
     fabric = baseline_fabric(job, NETWORKS["torus"].sizings[0], pricing_of(), 0)
     with_rings(fabric, traffic, job.cluster.degree, 0)

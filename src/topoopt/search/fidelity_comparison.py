@@ -69,7 +69,6 @@ def _by_each(row: ComparedFabric, results: Sequence[SimResult]) -> ComparedFabri
 
 
 def _tasks(results: Sequence[SimResult]) -> Iterator[TaskDifference]:
-    """Yield the tasks of the network whose times differ most between the first and the last simulator."""
     graph = results[0].graph
     seconds = np.stack([result.finish_s - result.start_s for result in results])
     gap = np.where(graph.kind == COMPUTE, 0.0, np.abs(seconds[-1] - seconds[0]))
@@ -83,7 +82,7 @@ def _tasks(results: Sequence[SimResult]) -> Iterator[TaskDifference]:
 def fabric_of_baseline(
     job: Job, other: Baseline, seed: int, switches: bool = False, own: Fabric | None = None
 ) -> Fabric:
-    """Return what a baseline was simulated on, rings laid; ``switches`` draws every switch of a fat-tree.
+    """Return the fabric of a baseline with rings laid; ``switches`` adds every switch of a fat-tree.
 
     ``own`` is the fabric of the plan, which direct cables have, too.
     """

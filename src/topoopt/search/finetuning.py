@@ -109,7 +109,7 @@ class TunedWay:
 
     @property
     def fabric_rows(self) -> list[dict[str, Any]]:
-        """Each network with a step on it, and what the data set takes and costs there, as plain values."""
+        """Each network with its step time, and the time and cost of the data set, as plain values."""
         return [
             {
                 **row.network_json(),
@@ -123,7 +123,7 @@ class TunedWay:
         ]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the way as plain values."""
+        """Return a JSON-compatible mapping."""
         head = {"kind": self.kind, "trained_parameters": self.trained, "gradient_bytes": self.gradient_bytes}
         if self.failure:
             return {**head, "failure": self.failure}
@@ -141,12 +141,12 @@ class TunedWay:
 
 
 def failed_way(kind: str, model: TransformerModel, words: Mapping[str, Any], failure: str) -> TunedWay:
-    """Return a way that cannot be done, with the reason."""
+    """Return a method that is not possible, with the reason."""
     return TunedWay(kind, _trained(model, words), failure)
 
 
 def way_of_plan(kind: str, words: Mapping[str, Any], plan: Plan) -> TunedWay:
-    """Return the way that a plan has: its figures are those of ``topoopt plan`` with the same words."""
+    """Return the method of a plan: its figures are those of ``topoopt plan`` with the same options."""
     training, outcome = transformer_of(plan.job), plan.outcome
     layout, rows = training.layout(plan.strategy), compared_fabrics(plan)
     traffic = plan.traffic()
@@ -172,7 +172,7 @@ def way_of_plan(kind: str, words: Mapping[str, Any], plan: Plan) -> TunedWay:
 
 
 def way_of_search(kind: str, words: Mapping[str, Any], found: ConfigurationSearch) -> TunedWay:
-    """Return the way of one server, of the fastest configuration in closed form: no network is needed."""
+    """Return the method on one server, with the fastest configuration in closed form: no network is needed."""
     row, one = found.row(0), found.table.row(0)
     memory_bytes = {name: size for name, size in row["memory_bytes"].items() if name != "total"}
     time_s = float(found.times.iteration_time_s[0])
@@ -192,14 +192,13 @@ def way_of_search(kind: str, words: Mapping[str, Any], found: ConfigurationSearc
 
 
 def _trained(model: TransformerModel, words: Mapping[str, Any]) -> int:
-    """Return the parameters that have gradients on a single accelerator, which holds all of them once."""
     rare = {name: words[name] for name in ("adapter_rank", "adapters") if name in words}
     one = Configuration(tp=1, pp=1, dp=1, global_batch=1, sequence=1, **rare)
     return trained_parameters(model, one, 0).total
 
 
 def kind_words(kind: str, rank: int, adapters: str) -> dict[str, Any]:
-    """Return the words by which a kind is planned like any other training.
+    """Return the options by which a kind is planned like any other training.
 
     Examples
     --------
@@ -239,8 +238,6 @@ class FineTuning:
         Sequences of a step, and tokens of each.
     tokens : float
         Tokens of the data set, all epochs.
-    rank : int
-        Rank of adapters.
     adapters : str
         Matrices that have an adapter.
     cluster : OwnedCluster or None
@@ -280,7 +277,7 @@ class FineTuning:
         return trained["full"] / adapters if adapters and "full" in trained else None
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a row for each way on each network; of one server for each way."""
+        """Return one row per method and network; for one server, one row per method."""
         rows = []
         for way in self.ways:
             head = {"kind": way.kind, "trained_parameters": way.trained, "failure": way.failure}
@@ -295,7 +292,7 @@ class FineTuning:
     to_frame = rows_to_frame
 
     def to_json(self) -> dict[str, Any]:
-        """Return the answer as plain values."""
+        """Return a JSON-compatible mapping."""
         names = ("model", "accelerator", "accelerators", "servers", "sequences", "sequence", "tokens", "rank")
         return {
             **{name: getattr(self, name) for name in names},

@@ -15,8 +15,8 @@ from topoopt.simulation import SimResult
 
 LARGEST_TO_SETTLE = 256
 """Servers up to which all sizes of buckets are tried, here and on other fabrics, and an algorithm for each message. Of
-1,024 servers each simulation takes seconds of CPU time, and choosing algorithms half a minute: above, it is the usual
-bucket or the largest, and rings."""
+1,024 servers each simulation takes seconds of CPU time, and choosing algorithms half a minute: above, the default
+bucket or the largest is used, with rings."""
 
 WORTH_ANOTHER_BUCKET = 1e-3
 """Fraction of the iteration time that a non-default bucket size must save to be chosen."""
@@ -24,9 +24,9 @@ WORTH_ANOTHER_BUCKET = 1e-3
 WORTH_ALGORITHMS = 0.01
 """Fraction of the iteration time that an algorithm per message must save in simulation to be chosen over rings.
 
-Broadcasts and trees of neighboring buckets overlap on links, where what they take depends on how these are shared: the
-other simulators see half a percent less of what ``analytic`` saves, or none of it. DLRM of 16 servers with 4 interfaces
-of 100 Gb/s gains 0.5 % in ``analytic`` and 0.2 % in ``flow``, BERT of 16 gains 0.1 % and loses as much."""
+Broadcasts and trees of neighboring buckets overlap on links, where their time depends on the sharing: the other
+simulators see half a percent less of the savings in ``analytic``, or none. DLRM on 16 servers with 4 interfaces of
+100 Gb/s gains 0.5 % in ``analytic`` and 0.2 % in ``flow``, BERT on 16 gains 0.1 % and loses as much."""
 
 
 def is_small(job: Job) -> bool:
@@ -45,7 +45,7 @@ def for_search(job: Job) -> Job:
 
 
 def with_gradients_settled(job: Job, asked: Job, best: Candidate) -> tuple[Job, Candidate, GradientChoice]:
-    """Return the job with the fastest buckets and algorithms, the candidate simulated with these, and what was tried.
+    """Return the job with the fastest buckets and algorithms, its candidate, and the alternatives tried.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def sizes_elsewhere(job: Job, gradients: GradientChoice) -> tuple[int, ...]:
 
 
 def settled(job: Job, row: Baseline, fabric: Fabric, seed: int, fidelity: Fidelity) -> Baseline:
-    """Return a baseline with the fastest of some buckets, and an algorithm for each message where that is worth it.
+    """Return a baseline with the fastest of some buckets, and an algorithm per message where that is faster.
 
     On circuits that change, both stay as they are.
     """
@@ -119,7 +119,6 @@ def settled(job: Job, row: Baseline, fabric: Fabric, seed: int, fidelity: Fideli
 
 
 def _weighed_s(time_s: float, size_bytes: int, usual_bytes: int) -> float:
-    """Return the time by which sizes of buckets are compared."""
     return time_s if size_bytes == usual_bytes else time_s * (1 + WORTH_ANOTHER_BUCKET)
 
 
@@ -134,6 +133,5 @@ def _with_settings(job: Job, changes: tuple[tuple[str, Any], ...]) -> Job:
 
 
 def _with(job: Job, **changes: Any) -> Job:
-    """Return a job with other settings; one job for equal ones, since task graphs are kept by job."""
     same = all(getattr(job.settings, name) == value for name, value in changes.items())
     return job if same else _with_settings(job, tuple(changes.items()))

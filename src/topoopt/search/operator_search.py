@@ -1,10 +1,10 @@
 """The search for a job of operators: chains of proposals, strategy and wiring in turn, and drafts of the answer.
 
-A search starts at strategies of many changes at once, each on wirings of its own and simulated. Single moves lead
-from data parallelism to the nearest valley only, and a fabric wired for one strategy makes all others slow. So the
-search begins with tables in columns, layers split in 2, 4 or 8 and parts of the layers, wired by several degree
-splits. What a strategy takes behind one switch of all ports is a cheap estimate of what any wiring could do for it;
-of those that promise something the wirings of least load are simulated.
+A search starts from strategies with many changes at once, each on its own wirings and simulated. Single moves lead
+from data parallelism to the nearest local minimum only, and a fabric wired for one strategy makes all others slow.
+So the search starts with tables in columns, layers split in 2, 4 or 8 and parts of the layers, wired by several
+degree splits. The time of a strategy behind one switch with all ports is a cheap bound for any wiring; for
+promising strategies, the wirings of least load are simulated.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -83,7 +83,7 @@ class Draft:
         return self.time_s / self.lower_bound_s - 1 if self.lower_bound_s else None
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return a JSON-compatible mapping."""
         return {
             "iteration_time_s": self.time_s,
             **fields_of(self, "wiring", "lower_bound_s", "gap"),
@@ -127,7 +127,7 @@ NEAR_ENOUGH = 1.08
 def search_operators(
     job: Job, options: SearchOptions, on_progress: Progress, found: Found
 ) -> tuple[list[Candidate], list[Candidate], SearchRecord]:
-    """Return the starts, data parallelism first, and what was found, all simulated."""
+    """Return the starts, data parallelism first, and the candidates found, all simulated."""
     made, options = 0, replace(options, budget=affordable(options.budget, job.cluster.servers))
 
     def tick(proposals: int) -> None:
@@ -153,7 +153,7 @@ def search_operators(
 
 
 def told(rows: Iterable[Candidate], found: Found) -> list[Candidate]:
-    """Return candidates after each was told of."""
+    """Report candidates to ``found`` and return them."""
     listed = []
     for row in rows:
         found(row)
@@ -186,7 +186,7 @@ def _beginnings(job: Job, options: SearchOptions, starts: list[Candidate]) -> li
 def _alive(job: Job, options: SearchOptions, first: ParallelStrategy) -> tuple[FinderRules, ...]:
     """Return the wirings that the chains take by turns, that of the least load first, that of the options last.
 
-    On many servers that of the options alone: what the search's estimate needs to know of others takes long.
+    With many servers, that of the options alone: the estimate's tables for other wirings take too long.
     """
     if not options.any_wiring or job.cluster.servers > MANY:
         return ()
@@ -216,10 +216,10 @@ def _on_wiring(
 
 
 def simulated_starts(job: Job, options: SearchOptions) -> list[Candidate]:
-    """Return data parallelism first, then what else the search may begin at; all are answers already.
+    """Return data parallelism first, then the other starts of the search; all of them are valid answers.
 
-    A search without budget and the authors' mode have data parallelism only, their preset what the paper's search had:
-    uniform tensor-parallel strategies on the wiring that was asked for.
+    A search without budget and the authors' mode have data parallelism only, their preset the starts of the
+    paper's search: uniform tensor-parallel strategies on the requested wiring.
     """
     plain = wired_candidate(job, starting_strategy(job), options.rules, options.seed)
     if options.mode != "alternating" or options.budget == 0:
@@ -274,7 +274,7 @@ def _best_columns(job: Job, options: SearchOptions, plain: Candidate) -> int:
 
 
 def _promising(job: Job, layers: tuple[int, ...], columns: int, to_beat_s: float) -> list[_Split]:
-    """Return for each degree the better dim, where one switch of all ports would take less than ``to_beat_s``.
+    """Return the better dim for each degree, where one switch with all ports would take less than ``to_beat_s``.
 
     In a large cluster, only the best degree is returned.
     """
@@ -296,7 +296,7 @@ def _promising(job: Job, layers: tuple[int, ...], columns: int, to_beat_s: float
 def _least_loaded(
     job: Job, options: SearchOptions, strategy: ParallelStrategy
 ) -> list[tuple[FinderRules, Fabric]]:
-    """Return different wirings for a strategy, by the degree split that was asked for or by others."""
+    """Return different wirings for a strategy, by the requested degree split or by others."""
     traffic, rows = job_traffic(job, strategy), list[tuple[float, FinderRules, Fabric]]()
     for split in splits_to_try(options, SPLITS):
         rules = replace(options.rules, degree_split=split)
@@ -318,7 +318,7 @@ def _refined(
     whole: ParallelStrategy,
     others: Iterable[ParallelStrategy],
 ) -> Iterator[Candidate]:
-    """Yield the best split with as many columns as tables want, and of parts of the layers the best by the estimate."""
+    """Yield the best split with as many columns as tables want, then estimated best splits of subsets of layers."""
     if whole != row.strategy:
         yield wired_candidate(job, whole, row.rules, options.seed)
     if job.cluster.servers > LARGE:
@@ -330,9 +330,9 @@ def _refined(
 
 
 def drafts_for(on_draft: Callable[[Draft], None] | None) -> Found:
-    """Return what a search tells its candidates: whoever listens hears of each that is faster than all before it.
+    """Return the callback for candidates: it reports each one that is faster than all before it.
 
-    Where nobody listens no bound is worked out.
+    Without a listener, no bound is computed.
     """
     best_s = float("inf")
 

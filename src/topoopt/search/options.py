@@ -138,7 +138,7 @@ def preset(name: str) -> Mapping[str, Any]:
 
 
 def affordable(budget: int, servers: int) -> int:
-    """Return the proposals that are made: all, or so many that the pairs of servers looked at are as many as of 1,024.
+    """Return the proposals to make: all, or fewer such that proposals × pairs of servers stay at those of 1,024.
 
     Examples
     --------
@@ -151,5 +151,5 @@ def affordable(budget: int, servers: int) -> int:
 
 
 def as_many_as_fit(function: Callable[[T], R], items: Iterable[T], servers: int) -> list[R]:
-    """Return what a function that simulates gives for each item: side by side, or of very many servers by turns."""
+    """Apply a simulating function to all items: in parallel, or sequentially with very many servers."""
     return in_threads(function, items) if servers <= LARGEST_FOR_ALL else [function(item) for item in items]

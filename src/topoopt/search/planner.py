@@ -68,7 +68,7 @@ MOST_OTHERS = 4
 def wire_traffic(
     job: Job, options: SearchOptions, on_progress: Progress, found: Found
 ) -> tuple[list[Candidate], list[Candidate], SearchRecord]:
-    """Return the wiring by the degree split that was asked for, and those by each, all simulated."""
+    """Return the simulated wiring by the requested degree split, and those by each split."""
     on_progress("wiring", 0, 0)
     began = time.process_time()
     strategy = job.work.plain_strategy(job.cluster.servers)
@@ -89,8 +89,8 @@ def wire_layouts(
     """Return the first layout and the one that is to be recommended, both simulated, and how it went.
 
     Each is wired by every rule, and only these two are kept: the result of a large simulation takes much memory.
-    Ctrl-C ends with what was tried so far. Of a large job a layout is left out as soon as it shows that it cannot be
-    the fastest; the record then has what it takes at least.
+    Ctrl-C ends with the candidates tried so far. A layout of a large job is dropped as soon as it cannot be the
+    fastest; the record then has its lower bound.
     """
     began = time.process_time()
     first: Candidate | None = None
@@ -184,7 +184,7 @@ def make_plan(
     on_draft: Callable[[Draft], None] | None = None,
     weigh_routes: bool = True,
 ) -> Plan:
-    """Co-optimize strategy, topology and routing for a job, and say what the answer is worth.
+    """Co-optimize strategy, topology and routing for a job, with bounds and caveats.
 
     Parameters
     ----------
@@ -273,7 +273,7 @@ def compare_job(
     fidelity: Fidelity = ANALYTIC,
     required: bool = False,
 ) -> Table[Baseline]:
-    """Return the job on each fabric, in the order asked for, each with a strategy searched for it.
+    """Return the job on each fabric, in the given order, each with a strategy searched for it.
 
     A fabric that cannot be built with these interfaces, or has no price to be dimensioned by, is left out, or an error
     where it is ``required``; so are those of :func:`rows_as_planned`. For a transformer every layout is tried. At the
@@ -348,7 +348,7 @@ def best_candidate(
 
 
 def _rules(options: SearchOptions, traffic: Traffic, degree: int) -> list[FinderRules]:
-    """Return the rules with every degree split, the one that was asked for first."""
+    """Return the rules with every degree split, the requested one first."""
     splits = splits_to_try(options, layout_splits(traffic, degree))
     return [replace(options.rules, degree_split=split) for split in splits]
 

@@ -1,4 +1,4 @@
-"""The search's estimate where nothing is wired: what strategies take on networks of which only ports are known.
+"""The search's estimate before wiring: times of strategies on networks given by their ports only.
 
 The kernel's view of routes and rings is the links that bytes load. For a network that treats all servers alike, it
 is enough to load each server's ends and the shared links: a few arrays of n entries instead of links of n² pairs,
@@ -38,10 +38,9 @@ class PortNetwork:
     latency_s : float
         Latency per link.
     links : int
-        Between two servers that are next to each other on a ring.
+        Links between two servers that are adjacent on a ring.
     pool_hops : float
-        Links that a byte takes of those that all servers share: how often it is relayed, or what a thin layer of
-        switches makes of it.
+        Shared links used per byte: relaying, or a thin layer of switches.
     ring_hops, group_hops : float
         Hops of a byte between neighbors on a ring of all servers, and on one of a part of them.
     near : int
@@ -97,11 +96,11 @@ class PortEstimate:
     arrays: dict[str, Any]
 
     def iteration_time_s(self, strategy: int, network: PortNetwork) -> float:
-        """Return what the strategy of that number takes on a network, in seconds."""
+        """Return the time of a strategy on a network, in seconds."""
         return self._estimated_s(strategy, network, 1.0)
 
     def free_time_s(self, strategy: int) -> float:
-        """Return what it takes where servers reach each other in no time, in seconds."""
+        """Return the time of a strategy with free communication, in seconds."""
         cluster = self.job.cluster
         return self._estimated_s(strategy, PortNetwork(1, 1, cluster.link_bandwidth_bps, 0.0, 1), 0.0)
 
@@ -121,7 +120,7 @@ class PortEstimate:
 
 
 def port_estimate(job: Job, strategies: Sequence[ParallelStrategy]) -> PortEstimate:
-    """Return what an estimate of these strategies needs to know, whatever the network has of ports.
+    """Return the inputs of an estimate for these strategies, independent of the network's ports.
 
     Networks may have as many ports as the job's cluster.
     """
@@ -145,8 +144,8 @@ def port_estimate(job: Job, strategies: Sequence[ParallelStrategy]) -> PortEstim
 def layout_of(servers: int, divisors: Ints, network: PortNetwork, slowness: float = 1.0) -> dict[str, Any]:
     """Return routes, rings and links of the network; with a slowness of 0 nothing on it takes time.
 
-    A link out stands for every port of its server, and is loaded with the bytes of all of them by their number; the
-    shared link likewise stands for one port of each server.
+    A link out represents every port of its server, and is loaded with the bytes of all of them over their number;
+    the shared link likewise represents one port of each server.
     """
     byte_s, count = slowness * 8.0 / network.bandwidth_bps, 2 * (2 if network.near_ports else 1)
     seconds, every = np.full(count * servers + count // 2, byte_s), np.arange(servers)
@@ -171,7 +170,7 @@ def layout_of(servers: int, divisors: Ints, network: PortNetwork, slowness: floa
 
 
 def _routes(servers: int, network: PortNetwork, slowness: float) -> dict[str, Any]:
-    """Return what a byte loads at each distance: both ends, and what all servers share."""
+    """Return the load of a byte at each distance: both ends, and the links that all servers share."""
     share = 1 / network.ports
     ends = [(OUT, share), (IN, share)]
     near: _Row = [*ends, (SHARED, FINE * network.near_hops * share / servers)]

@@ -49,12 +49,12 @@ class SettledAnswer:
 
 
 def settled_answer(job: Job, asked: Job, candidate: Candidate) -> SettledAnswer:
-    """Return the candidate with the fastest buckets and algorithms; jobs as it was searched for, and asked for."""
+    """Return the candidate with the fastest buckets and algorithms, given the job as searched and as requested."""
     return SettledAnswer(*with_gradients_settled(job, asked, candidate))
 
 
 def preference_s(answer: SettledAnswer) -> float:
-    """Return the time by which answers are compared: of equally fast ones, strides are the easiest to wire."""
+    """Return the time by which answers are compared: strides win ties, since they are the easiest to wire."""
     row = answer.candidate
     along = row.fabric.wiring is None and not by_groups(row)
     return answer.time_s * (1.0 if along else 1.0 + ALIKE)

@@ -51,8 +51,7 @@ def starting_strategy(job: Job) -> ParallelStrategy:
 def tensor_parallel_starts(job: Job) -> tuple[ParallelStrategy, ...]:
     """Return uniform tensor-parallel strategies, which single moves from data parallelism do not reach.
 
-    Each needs a topology of its own to be worth anything: AllReduce groups of every k-th server, and
-    activations between neighbors.
+    Each needs a topology of its own to pay: AllReduce groups of every k-th server, and activations between neighbors.
     """
     servers = job.cluster.servers
     start = data_parallel(operators_of(job).graph, servers)
@@ -72,7 +71,7 @@ def fits(job: Job, strategy: ParallelStrategy) -> bool:
 
 
 def fullest_server(job: Job, strategy: ParallelStrategy) -> MemoryUse:
-    """Return the memory of the server whose fullest accelerator holds most."""
+    """Return the memory of the server with the fullest accelerator."""
     per_server = job.cluster.accelerators_per_server
     use = memory_use(operators_of(job).graph, strategy, job.global_batch, per_server, job.settings.optimizer)
     return max(use, key=lambda row: row.total_bytes)
@@ -99,7 +98,7 @@ def _causes(use: MemoryUse) -> str:
 
 
 def split_tables(job: Job, start: ParallelStrategy, columns: int) -> ParallelStrategy:
-    """Return the strategy with tables in so many columns, round-robin from the first server on."""
+    """Return the strategy with tables in this many columns, round-robin from the first server on."""
     splits, placed = list(start.splits), 0
     for index, op in enumerate(operators_of(job).graph.operators):
         if op.is_embedding and "columns" in op.splits and columns > 1:
@@ -111,7 +110,7 @@ def split_tables(job: Job, start: ParallelStrategy, columns: int) -> ParallelStr
 def split_layers(
     job: Job, start: ParallelStrategy, degree: int, dim: str, layers: Sequence[int]
 ) -> ParallelStrategy:
-    """Return the strategy with these data-parallel layers split in so many parts, where they can be on this dim."""
+    """Return the strategy with these data-parallel layers split in ``degree`` parts, where possible on this dim."""
     splits, operators = list(start.splits), operators_of(job).graph.operators
     for index in layers:
         if dim in operators[index].splits:
@@ -152,7 +151,7 @@ PARTS = (2, 4)
 
 
 def few_strategies(job: Job) -> Mapping[str, ParallelStrategy]:
-    """Return data parallelism, with tables in columns, and with layers split in a few parts, by what they are called.
+    """Return data parallelism, with tables in columns, and with layers split in a few parts, by name.
 
     Raises
     ------

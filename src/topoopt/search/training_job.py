@@ -8,9 +8,9 @@ own. Those that are much slower in closed form than the best of the others is on
 
 Lower bounds of an iteration before anything is searched or wired, to select the networks to plan.
 
-For operators it is a bound: all servers together compute for so long, however operators are split. For a transformer it
-is an estimate: the fastest configuration in closed form, on one switch of as much bandwidth a server. What is simulated
-takes longer; nobody has proved by how much less it might.
+For operators it is a bound: all servers together compute for so long, however operators are split. For a transformer
+it is an estimate: the fastest configuration in closed form, on one switch of as much bandwidth a server. What is
+simulated takes longer; it has no proven lower bound.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -79,8 +79,8 @@ MOST_FLOWS = 1_000_000
 BETTER = 0.999
 """Fraction of the best time below which a layout is added to the chosen ones."""
 TOO_SLOW = 1.6
-"""Times the best, up to which a layout is looked at: of 30 small jobs of which all were simulated, the closed
-form of the best was 1.57 times what it took at most."""
+"""Multiple of the best closed-form time up to which a layout is considered: in 30 small jobs with all layouts
+simulated, the closed form of the best was at most 1.57 times the least."""
 MOST_WIRED = 32
 """Layouts that are wired to look further."""
 OTHER_ORDER = "tp-cp-ep-pp-dp"
@@ -88,7 +88,7 @@ OTHER_ORDER = "tp-cp-ep-pp-dp"
 SLOWER = (4.0, 16.0)
 """Slow-downs of the network at which configurations are ranked, too: some may win where links are shared or relay."""
 DIVERSE = ("tp", "pp", "dp", "cp", "ep")
-"""Configurations that agree in these would be wired alike; the fastest of them stands for all."""
+"""Fields in which configurations agree that would be wired alike; the fastest of them represents all."""
 MOST_SIMULATED = 6_000_000
 """Flows of all layouts together after which no further one is tried, unless their number is given: they are simulated
 on ten networks, in some minutes of CPU time at worst."""
@@ -218,8 +218,8 @@ def diverse(table: ConfigurationTable, times_s: tuple[Floats, ...], most: int) -
 def _fewest_hops(cluster: ClusterSpec) -> float:
     """Return the mean distance of two servers in the best graph of this degree.
 
-    The closed form takes the network for one switch. Between servers without a link of their own there is as much
-    less, since others relay; what needs little of that comes out first when it is taken off.
+    The closed form assumes one switch. Between servers without a direct link the bandwidth is lower, since others
+    relay; layouts with little such traffic rank first after the correction.
     """
     return float(moore_hops(cluster.servers, cluster.degree, cluster.links).mean())
 
@@ -232,7 +232,7 @@ def _layouts(
     loads: ExpertLoads | None,
     place: int,
 ) -> list[Layout]:
-    """Return a configuration with its ranks in the usual order, and in another where that places them otherwise."""
+    """Return layouts of a configuration with ranks in the default order, and in another where placement differs."""
     one = ranked.table.row(place)
     memory_bytes = ranked.memory.row(place)
     return [
@@ -255,7 +255,7 @@ def _overlooked(
     places: Sequence[int],
     lay_out: Callable[[int], list[Layout]],
 ) -> list[Layout]:
-    """Return the layouts of a configuration that was not chosen, and is the fastest on a network of its own."""
+    """Return the layouts of an unchosen configuration that is the fastest on its own network."""
     capacity = ranked.memory.capacity_bytes
     return overlooked(
         training.cluster,
@@ -270,7 +270,7 @@ def _overlooked(
 
 
 def _orders(one: Configuration, system: System) -> tuple[str, ...]:
-    """Return the orders of ranks worth trying.
+    """Return the orders of ranks to try.
 
     One where workers are whole servers, and where the other order would tear experts apart that fit into a server.
     """
@@ -281,12 +281,12 @@ def _orders(one: Configuration, system: System) -> tuple[str, ...]:
 
 
 def with_traces_read(request: JobRequest) -> JobRequest:
-    """Return the request with what Chakra's traces send, where its traffic is such; any other as it is.
+    """Return the request with the traffic of Chakra traces, if it has any; otherwise unchanged.
 
     Raises
     ------
     InvalidInput
-        If a rank is missing, a file is damaged, or a node does not say what it sends.
+        If a rank is missing, a file is damaged, or a node lacks its bytes.
     """
     if not request.traffic or request.described is not None or not is_chakra(request.traffic):
         return request
@@ -329,7 +329,7 @@ def overlooked(
 
 
 def wired_time_s(cluster: ClusterSpec, step: PipelinedStep) -> float:
-    """Return how long a step takes on the best network that is wired for it."""
+    """Return the time of a step on the best network wired for it."""
     graph, times_s = pipeline_task_graph(step), list[float]()
     for split in layout_splits(step.traffic, cluster.degree):
         fabric = find_topology(
@@ -369,7 +369,7 @@ def computing_bound_s(job: Job) -> float:
 
 
 def _server_seconds(job: Job, servers: int) -> Iterator[list[float]]:
-    """Yield for each operator the seconds of all its parts together, for every way of splitting it."""
+    """Yield for each operator the total time of all its parts, for every split."""
     degrees = np.array(divisors(servers))
     work = operators_of(job)
     for index, choices in enumerate(candidate_splits(job, degrees, False)):

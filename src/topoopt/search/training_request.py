@@ -21,7 +21,7 @@ from topoopt.workloads import MODELS
 from topoopt.workloads.transformer import TRANSFORMERS, TransformerModel, find_transformer, read_config
 
 CANDIDATES = 8
-"""Configurations that get a network of their own, where nothing is said."""
+"""Default number of configurations that get a network of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +39,9 @@ class TrainingRequest:
     candidates : int
         Configurations that get a network; 0 for :data:`CANDIDATES`, or fewer where each is a large simulation.
     attention : str, optional
-        ``fused`` or ``eager``; what the calibration has where it is not given.
+        ``fused`` or ``eager``; by default the calibration's.
     framework : str
         One of :data:`~topoopt.transformers.FRAMEWORKS`.
-    limits : Limits
-        Limits of the search.
     no_overlap : str or sequence of str
         Communication without overlap, as read by :func:`~topoopt.transformers.without_overlap`.
     """
@@ -63,7 +61,7 @@ class TrainingRequest:
 
 
 def is_transformer(request: JobRequest) -> bool:
-    """Return whether a request is for a transformer; what is in both zoos is a graph of operators.
+    """Return whether a request is for a transformer; models in both zoos count as operator graphs.
 
     Raises
     ------
@@ -86,9 +84,9 @@ def is_transformer(request: JobRequest) -> bool:
 
 
 def training_request(request: JobRequest) -> TrainingRequest:
-    """Return what a request for a transformer means.
+    """Return the completed request for a transformer.
 
-    Accelerators of a server and the links among them are the catalogue's where nothing is said.
+    Accelerators of a server and the links among them are the catalogue's by default.
 
     Raises
     ------
@@ -152,12 +150,12 @@ _USUAL = {"bucket_bytes": AUTO_BUCKET, "collective": QUICKEST}
 
 
 def transformer_cluster(request: JobRequest) -> ClusterSpec:
-    """Return the cluster that a request describes; what it does not say is the accelerator's reference system.
+    """Return the cluster of a request, completed from the accelerator's reference system.
 
     Raises
     ------
     InvalidInput
-        If accelerators are no whole servers, or a number is outside what it allows.
+        If accelerators are no whole servers, or a number is out of range.
     """
     fields = dict(request.cluster)
     part = find_accelerator(fields.setdefault("accelerator", DEFAULT_ACCELERATOR))

@@ -1,7 +1,7 @@
 """Observations of a simulation, whichever simulator ran it: counters of links over time, and a row per flow.
 
-In the analytic simulator a link sends at full bandwidth from when bytes wait for it until none do. Links serve what
-comes in order, each for itself. So when a link is busy follows from when bytes come, and how many.
+In the analytic simulator a link sends at full bandwidth while bytes wait for it. Links serve bytes in order,
+independently. So the busy times of a link follow from the arrivals of bytes.
 """
 
 from collections.abc import Iterator, Mapping
@@ -83,7 +83,7 @@ class LinkCounters:
 def max_min_counters(result: SimResult, fabric: Fabric, links: Ints) -> LinkCounters:
     """Return the counters of some links; see :class:`topoopt.simulation.CounterReader`.
 
-    Classes of flows send whole packets; what they count is their payload, the same part of each byte of a class.
+    Classes of flows send whole packets; their payload is counted, the same part of each byte of a class.
     """
     graph = result.graph
     flows = make_flows(graph, fabric, result.options)
@@ -97,7 +97,7 @@ def max_min_counters(result: SimResult, fabric: Fabric, links: Ints) -> LinkCoun
 
 
 def _entries_on(flows: Flows, links: Ints, count: int) -> tuple[Ints, Ints, Floats]:
-    """Return class, place of the link among those wanted, and bytes of what each class puts on a wanted link."""
+    """Return class, place of the link among those wanted, and bytes of each class on a wanted link."""
     place = np.full(count, -1)
     place[links] = np.arange(len(links))
     kept = np.flatnonzero(place[flows.class_link] >= 0)
@@ -141,7 +141,7 @@ def first_come_counters(result: SimResult, fabric: Fabric, links: Ints) -> LinkC
 
 
 def _busy_curve(begin_s: Floats, seconds: Floats, payload: Floats) -> tuple[Floats, Floats]:
-    """Return the corners of what a link has sent: of bytes that come in this order, and take so long each."""
+    """Return the corners of a link's cumulative curve, for bytes in this order with these durations."""
     if not len(begin_s):
         return np.zeros(1), np.zeros(1)
     served = np.cumsum(seconds)
@@ -188,7 +188,7 @@ COUNTER_READERS: Mapping[str, CounterReader] = {
 
 
 def link_counters(result: SimResult, fabric: Fabric, links: Ints | None = None) -> LinkCounters:
-    """Return what links had sent by when in a simulation.
+    """Return the cumulative bytes of links over time in a simulation.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def link_counters(result: SimResult, fabric: Fabric, links: Ints | None = None) 
 
 
 def reading_times(result: SimResult, moments_s: Floats) -> Floats:
-    """Return when counters are read: at equal distances, and at these moments where they are not too many."""
+    """Return the sampling times of counters: evenly spaced, plus these moments where they are not too many."""
     end_s = float(result.finish_s.max(initial=0.0))
     regular = np.linspace(0.0, end_s, SAMPLES + 1)
     moments_s = np.unique(moments_s[(moments_s > 0) & (moments_s < end_s)])
@@ -218,7 +218,7 @@ def reading_times(result: SimResult, moments_s: Floats) -> Floats:
 
 
 def begin_of_flows_s(result: SimResult, flows: Flows) -> Floats:
-    """Return when the first byte of each flow is ready to leave, shape (flows,), by the start of its task."""
+    """Return the time at which the first byte of each flow is ready, shape (flows,), by the start of its task."""
     graph = result.graph
     delay_s = np.where(graph.kind == COMPUTE, 0.0, graph.duration_s)
     return np.repeat(result.start_s + delay_s, np.diff(flows.task_flow)) + flows.before_s
@@ -289,7 +289,7 @@ def _edges(graph: TaskGraph) -> tuple[Ints, ...]:
 
 
 def _alone(result: SimResult, fabric: Fabric) -> tuple[Floats, Ints]:
-    """Return how long each task's flows take if nothing else moves, and their links if all have as many.
+    """Return the time of each task's flows without other traffic, and their links if all have equally many.
 
     On circuits that change nothing is known of either: alone is then as long as it took.
     """

@@ -69,7 +69,7 @@ DEFAULT_OPTIONS = SimulationOptions()
 
 
 def collective_options(name: str) -> SimulationOptions:
-    """Return the options that one word gives for collectives: a ring model, an algorithm, or ``auto``.
+    """Return the options for a collective setting: a ring model, an algorithm, or ``auto``.
 
     Raises
     ------

@@ -166,7 +166,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class SimResult:
-    """Times of every task, and what the links carried.
+    """Times of every task, and the bytes on links.
 
     Attributes
     ----------
@@ -181,7 +181,7 @@ class SimResult:
     link_bytes : float64 array, shape (links,)
         Payload on each directed link, all iterations together.
     demanded_bytes : float
-        Payload asked for; an AllReduce asks for what its ring edges or its schedule's transfers carry.
+        Payload demanded; for an AllReduce, the bytes of its ring edges or of its schedule's transfers.
     bandwidth_tax : float
         Bytes that servers put on links, forwarded ones included, over bytes demanded; 1 without
         forwarding, and where only switches forward.
@@ -192,7 +192,7 @@ class SimResult:
     packet : PacketStatistics, optional
         Counts of packets, marks and queues; of the packet simulator alone.
     flows : FlowTable, optional
-        A row for each connection, where asked for.
+        A row for each connection, where requested.
     algorithms : tuple of CollectiveChoice
         Algorithms of the collectives, if the options request others than the ring.
     left_out : LeftOut, optional

@@ -1,4 +1,4 @@
-"""A simulation that has run, with its jobs, its fabric and what it took: the same figures from every simulator.
+"""A finished simulation with its jobs, fabric and cost: the same figures from every simulator.
 
 The timeline as Chrome trace events, which Perfetto and chrome://tracing open: lanes of bars for each server.
 
@@ -65,7 +65,7 @@ class Simulation:
     Attributes
     ----------
     iterations : int
-        Simulated iterations; more than one where the steady state was asked for.
+        Simulated iterations; more than one where the steady state was requested.
     cpu_s : float
         CPU time of the simulation alone, without loading or compiling.
     peak_memory_bytes : int
@@ -165,7 +165,7 @@ class Simulation:
         }
 
     def write_timeline(self, path: str | os.PathLike[str]) -> None:
-        """Write who did what when, as CSV."""
+        """Write the timeline as CSV."""
         write_csv(path, TimelineRow._fields, timeline(self.result))
 
     def write_trace(self, path: str | os.PathLike[str]) -> None:
@@ -179,7 +179,7 @@ class Simulation:
         Raises
         ------
         InvalidInput
-            For several jobs, or what such a file cannot hold.
+            For several jobs, or if the format cannot represent it.
         """
         if len(self.jobs) > 1:
             raise InvalidInput("write_fbuf: a .fbuf holds one job; write each one on its own")
@@ -187,7 +187,6 @@ class Simulation:
         write_fbuf(graph, os.fspath(path))
 
     def _algorithms(self) -> dict[str, Any]:
-        """Return which algorithm the collectives of each group and size took, where not all took the ring."""
         rows = self.result.algorithms
         return {"collective_algorithms": [asdict(row) for row in rows]} if rows else {}
 
@@ -308,7 +307,7 @@ def _network(result: SimResult) -> Iterator[dict[str, Any]]:
 
 
 def _whole_ns(result: SimResult) -> tuple[Ints, Ints]:
-    """Return when each task's bar begins and ends; of communication, after its delay."""
+    """Return begin and end of each task's bar; communication starts after its delay."""
     graph = result.graph
     delay_s = np.where(graph.kind == COMPUTE, 0.0, graph.duration_s)
     begin = np.rint((result.start_s + delay_s) * NS).astype(np.int64)

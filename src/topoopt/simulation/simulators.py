@@ -1,4 +1,4 @@
-"""The table of simulators, and ``auto``, which chooses one of them by what contends and by the expected error."""
+"""The table of simulators, and ``auto``, which chooses one of them by contention and expected error."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -35,8 +35,6 @@ class ExpectedError:
         The kind of traffic that was measured.
     median, p90, largest : float
         Over ``runs`` runs. Flow is nearly always the faster one: it knows no queues.
-    source : str
-        Source of the figures.
     caution : str
         Differences between this run and the measured ones; empty if there are none.
     """
@@ -65,7 +63,7 @@ MANY = 0.15
 """Share of transfers in all bytes between DLRM's graphs (at most 0.11) and CANDLE's (at least 0.22)."""
 WINDOW_PACKETS = 100
 SHORT = 4
-"""Transfers up to so many windows are over before windows have found their size."""
+"""Windows up to which transfers end before the window has converged."""
 FAN = 3
 """Transfers of one server that start together, from which they count as a burst."""
 BURST_SHARE = 0.5
@@ -77,7 +75,7 @@ CAUTION = (
 
 
 def expected_error(result: SimResult) -> ExpectedError:
-    """Return how far a result of the flow simulator may be from packets."""
+    """Return the expected deviation of a flow-simulator result from the packet simulator."""
     graph = result.graph
     away = (graph.kind == TRANSFER) & (graph.src != graph.dst)
     size = np.diff(graph.member_first)
@@ -93,7 +91,7 @@ def expected_error(result: SimResult) -> ExpectedError:
 
 
 def burst_share(result: SimResult) -> float:
-    """Return the part of all bytes that is in short transfers of which a server starts several at once."""
+    """Return the share of bytes in short transfers of which a server starts several at once."""
     graph = result.graph
     short = (graph.kind == TRANSFER) & (graph.src != graph.dst) & (graph.size_bytes > 0)
     short &= packets(graph.size_bytes) <= SHORT * WINDOW_PACKETS
@@ -107,7 +105,7 @@ def burst_share(result: SimResult) -> float:
 
 
 AUTO = "auto"
-"""Name under which the chooser stands beside the simulators that it chooses from."""
+"""Name of the chooser among the simulators."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +127,7 @@ class Simulator(Protocol):
         options: SimulationOptions = ...,
         on_progress: Report | None = None,
     ) -> SimResult:
-        """Return when every task of the graph is done on the fabric.
+        """Return the times of every task on the fabric.
 
         Parameters
         ----------

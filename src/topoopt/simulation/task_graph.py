@@ -39,9 +39,9 @@ OTHER = PHASES.index("other")
 class TaskGraph:
     """Tasks and their dependencies, as plain arrays. Make one with :func:`task_graph_from_edges`.
 
-    Compute devices (accelerators) are serial, first come first served (equal ready times in order of task
-    number) and never interrupted; any number of transfers run at the same time. All arrays but the CSR ones have shape
-    (tasks,). Of large graphs memory is what is short, so integers are as wide as they have to be (:data:`STORED`).
+    Compute devices (accelerators) are serial, first come first served (equal ready times in order of task number)
+    and never interrupted; any number of transfers run at the same time. All arrays but the CSR ones have shape
+    (tasks,). Memory limits large graphs, so integers are as narrow as possible (:data:`STORED`).
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ class TaskGraph:
         return tuple(self.member[self.member_first[task] : self.member_first[task + 1]].tolist())
 
     def name(self, task: int) -> str:
-        """Return a task in words, for messages and timelines."""
+        """Return the description of a task, for messages and timelines."""
         operator = self.operator[task]
         label = self.operator_names[operator] if operator >= 0 else f"task {task}"
         where = {
@@ -155,7 +155,7 @@ class TaskGraph:
 class TaskRows:
     """Some tasks by columns, before they get numbers and dependencies; see :class:`TaskGraph`.
 
-    Scalars stand for a column of equal values. ``members`` has one tuple per collective.
+    Scalars represent a column of equal values. ``members`` has one tuple per collective.
     """
 
     kind: Ints | int
@@ -244,7 +244,7 @@ def task_graph_from_edges(
 
 
 def _by_task(before: Ints | Ints32, after: Ints | Ints32, tasks: int) -> tuple[Ints, Ints32]:
-    """Return where the tasks that wait for each task begin, shape (tasks+1,), and these, each once and ascending."""
+    """Return the successors of each task as CSR: starts, shape (tasks+1,), and tasks, each once and ascending."""
     a, b = (np.ascontiguousarray(side, np.int32) for side in (before, after))
     for side in (a, b):
         wrong = np.flatnonzero((side < 0) | (side >= tasks))

@@ -1,1 +1,1 @@
-"""Tables of plans: sweeps, choices, failures, and proofs of what is wired."""
+"""Studies over many plans: sweeps, choices, failures, and verification."""

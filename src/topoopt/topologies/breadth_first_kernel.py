@@ -10,8 +10,8 @@ class_mask, class_count (servers,) int64   room: links of each class, and its sh
 class_of (servers,)      int64    room: the class of the server at each place in the queue
 flow (servers, links)    int64    room: units of each class on each link
 load, came_class, came_link, line (links,)  int64  room: units on each link; how a search came to it; its order
-row_step, row_link, row_shard, row_first, row_count (room,)  int64  what is sent: in which step, over which link (its
-                                  place among the links in), of whose shard, from which chunk on, how many
+row_step, row_link, row_shard, row_first, row_count (room,)  int64  each send: step, link (its
+                                  place among the links in), owner of the shard, first chunk, number
 
 Arrays of how full the fullest link into a server must be in each step of a broadcast
 -----------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ class Seen(NamedTuple):
 
 
 class Flow(NamedTuple):
-    """Room: what is on its links."""
+    """Scratch space: loads of links."""
 
     flow: Ints
     load: Ints
@@ -112,7 +112,8 @@ def fullest_by_flow(
 def lay_broadcast(
     wiring: InLinks, begin_root: int, chunks: int, seen: Seen, room: Flow, rows: int, sent: Sent
 ) -> tuple[int, int]:
-    """Append what every server from ``begin_root`` on gets; return the server that finds no room, and the rows.
+    """Append the rows received by every server from ``begin_root`` on; return the server without space, and the
+    rows.
 
     No port of a server carries more than its least fullest one would, rounded up to whole chunks.
     """

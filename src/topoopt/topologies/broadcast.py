@@ -114,7 +114,7 @@ def broadcast_steps(topology: Topology, ports: int | None = None) -> BroadcastSt
 
 
 def reversed_links(topology: Topology) -> Topology:
-    """Return the wiring with every link the other way round: its all-gather backwards is our reduce-scatter."""
+    """Return the wiring with every link reversed: its reversed all-gather is our reduce-scatter."""
     return topology_from_arrays(
         topology.family,
         topology.servers,

@@ -14,7 +14,7 @@ from topoopt.topologies.topology import Ring, Topology, topology_from_arrays
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LinkOrbits:
-    """The links of a topology that the turn s → s + ``step`` leads to itself, by what it does with them.
+    """The links of a topology that the rotation s → s + ``step`` maps to itself, by orbit.
 
     Attributes
     ----------
@@ -23,9 +23,7 @@ class LinkOrbits:
     orbits : int
         Links out of the first ``step`` servers: no turn leads one of them to another.
     code : int32 array, shape (links,)
-        ``turn · orbits + orbit`` of each link; so many turns lead there from the link of the orbit that comes first.
-    link : int32 array, shape (links,)
-        The link of each code.
+        ``turn · orbits + orbit`` of each link; the turn leads there from the first link of the orbit.
     """
 
     step: int
@@ -52,7 +50,7 @@ class WiredRing:
 
 @dataclass(frozen=True, eq=False)
 class DirectWiring:
-    """Fibers from server to server; what one server of an orbit sees, every one of it sees.
+    """Fibers from server to server; all servers of an orbit have equal views.
 
     Server (o, r), orbit o < m and r in the integers mod g, has number r·m + o. A wiring without symmetry has g = 1
     and an orbit for each server; a circulant has one orbit and g = n.
@@ -119,7 +117,7 @@ class DirectWiring:
 
     @property
     def rings_fill_links(self) -> bool:
-        """Whether the rings, both ways of a cable, use all links, or all but the odd cable of an odd number."""
+        """Whether the rings, in both directions of a cable, use all links except the odd cable of an odd degree."""
         ways = 2 if self.links == "duplex" else 1
         over = self.links == "duplex" and self.servers % 2 and self.degree % 2
         return sum(ring.share for ring in self.rings) * ways >= self.degree - (1 if over else 0)
@@ -147,7 +145,6 @@ class DirectWiring:
 
 
 def _ring(walk: Ints) -> Ring:
-    """Return the ring of a walk, from server 0 on and with its stride where it has one."""
     turned = np.roll(walk, -int(np.argmin(walk)))
     steps = np.unique((np.roll(turned, -1) - turned) % len(turned))
     order = tuple(turned.tolist())
@@ -182,7 +179,7 @@ def wiring_of_arcs(
 
 
 def both_ways(arcs: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
-    """Return the fibers and those back: what cables are."""
+    """Return the fibers and their reverses: cables."""
     src, dst = arcs
     return np.concatenate([src, dst]), np.concatenate([dst, src])
 

@@ -120,7 +120,7 @@ def wiring_hops(wiring: DirectWiring) -> HopMetrics:
 
 
 def moore_histogram(servers: int, degree: int, links: str = "duplex") -> Iterator[int]:
-    """Yield how many servers can at most be 1, 2, 3, … hops away, until all are.
+    """Yield the maximum number of servers 1, 2, 3, … hops away (Moore), until all are counted.
 
     A cable leads back as well, so that each server met offers d - 1 new ones, and a fiber d.
 
@@ -140,7 +140,7 @@ def moore_histogram(servers: int, degree: int, links: str = "duplex") -> Iterato
 
 
 def moore_average_hops(servers: int, degree: int, links: str = "duplex") -> float:
-    """Return the least mean of hops that any wiring of so many interfaces can have.
+    """Return the Moore bound on the mean hops of any wiring with these interfaces.
 
     Examples
     --------

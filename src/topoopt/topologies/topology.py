@@ -43,7 +43,7 @@ class Ring:
         return nodes, np.roll(nodes, -1)
 
     def backwards(self) -> "Ring":
-        """Return the same ring the other way round, from the same member."""
+        """Return the ring in reverse direction, from the same member."""
         return Ring(0, (self.walk[0], *self.walk[:0:-1]), (self.members[0], *self.members[:0:-1]))
 
 
@@ -138,7 +138,7 @@ class Topology:
 
 
 def places_of(keys: Ints, known: Ints) -> Ints:
-    """Return where each key is in an ascending array, -1 where it is not."""
+    """Return the index of each key in an ascending array, -1 where it is missing."""
     if not len(known):
         return np.full(keys.shape, -1, np.int64)
     place = np.minimum(np.searchsorted(known, keys), len(known) - 1)
@@ -168,7 +168,7 @@ def topology_of_cables(
     latency_s: float,
     nodes: int | None = None,
 ) -> Topology:
-    """Return what cables wire, a link each way; of their two ends, each of shape (cables,)."""
+    """Return the topology of duplex cables, given as two arrays of ends of shape (cables,)."""
     a, b = cables
     each_bps = np.tile(np.broadcast_to(bandwidth_bps, a.shape), 2)
     src, dst = np.concatenate([a, b]), np.concatenate([b, a])
@@ -217,7 +217,7 @@ def check_numbers(place: str, servers: int, degree: int, bandwidth_bps: float, l
     Raises
     ------
     InvalidInput
-        Naming the number, its value and what is allowed.
+        With the number, its value and the allowed range.
     """
     if servers < 2:
         raise InvalidInput(f"{place}: servers must be at least 2, got {servers}")

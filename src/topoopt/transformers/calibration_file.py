@@ -75,7 +75,7 @@ def find_calibration(accelerator: str) -> Calibration:
 
 
 def named_calibration(word: str | None, accelerator: str = "") -> Calibration:
-    """Return the calibration that a word means; the accelerator's own where there is none.
+    """Return the calibration given by a name or file; by default the accelerator's own.
 
     A JSON file is a profile of a transformer from ``topoopt profile``: its kernels are taken, and everything else of
     the accelerator's own calibration. Without an ``accelerator``, a profile's is taken.
@@ -129,7 +129,7 @@ def read_calibration(path: str | Path) -> Calibration:
     Raises
     ------
     InvalidInput
-        In one line: place, key, what is allowed, what was there.
+        In one line: place, key, allowed values, given value.
     """
     return _parsed(read_text(path), str(path), Path(path).stem)
 
@@ -140,7 +140,7 @@ def write_calibration(path: str | Path, calibration: Calibration) -> None:
 
 
 def calibration_text(calibration: Calibration) -> str:
-    """Return a calibration as TOML, each parameter with what it means."""
+    """Return a calibration as TOML, each parameter with its meaning."""
     lines = [
         "# How fast one kind of accelerator runs transformers; made by: topoopt llm calibrate",
         f"accelerator = {json.dumps(calibration.accelerator)}",

@@ -31,8 +31,7 @@ EXCHANGES = ("flat", "hierarchical")
 forwarded there to each rank that has some of them (DeepSeek-V3, section 3.2.2; Megatron Core's DeepEP and
 HybridEP)."""
 STORED_PRECISIONS = ("", "fp32", "bf16", "fp8", "nf4")
-"""Precisions of stored or sent data; empty for the framework's default. The last is for frozen weights alone
-(QLoRA)."""
+"""Precisions of stored or sent data; empty for the framework's default; ``nf4`` for frozen weights (QLoRA)."""
 KEPT_IN = {
     "dispatch": STORED_PRECISIONS[1:4],
     "weights": STORED_PRECISIONS[1:],
@@ -40,7 +39,7 @@ KEPT_IN = {
     "moments": STORED_PRECISIONS[1:4],
     "activation_inputs": ("bf16", "fp8"),
 }
-"""The precisions that make sense for each of what is kept or sent, to name to whoever writes another."""
+"""Valid precisions of each kind of stored or sent data, named in error messages."""
 LARGEST_SPREAD = 10
 COUNTS = ("tp", "pp", "dp", "cp", "ep", "etp", "vpp", "micro_batch", "global_batch", "sequence")
 """Fields of a configuration that are at least 1."""
@@ -65,8 +64,6 @@ class Configuration:
         Virtual pipeline stages (model chunks) of a rank; above 1 the schedule is interleaved 1F1B.
     micro_batch, global_batch : int
         Sequences in a micro-batch of one replica; sequences of an iteration over all replicas.
-    sequence : int
-        Tokens of a sequence.
     recompute : str
         One of :data:`~topoopt.transformers.RECOMPUTATIONS`, or some of
         :data:`~topoopt.transformers.RECOMPUTED_PARTS` joined by ``+``.
@@ -92,9 +89,9 @@ class Configuration:
     graphs : bool
         Whether the kernels of an iteration are launched as graphs (CUDA graphs), so that the host has nothing to do.
     dispatch, weights, gradients, moments, activation_inputs : str
-        One of :data:`STORED_PRECISIONS`: of tokens on their way to experts, of the weights that are computed with, of
-        the gradients that are summed up and reduced, of Adam's moments, of what enters the activation between
-        feed-forward matrices while it is kept for the backward pass (DeepSeek-V3, section 3.3.3).
+        Names in :data:`STORED_PRECISIONS`: of tokens sent to experts, of the weights in computations, of the
+        gradients in sums and reductions, of Adam's moments, and of the kept inputs of the activation between
+        feed-forward matrices (DeepSeek-V3, section 3.3.3).
     offload_optimizer, offload_activations : float
         Share of them that the host's memory holds.
     adapter_rank : int
@@ -240,7 +237,7 @@ def recomputation_bits(word: str) -> int:
 
 
 def recomputation_word(bits: int) -> str:
-    """Return the word of some bits; the core alone is ``selective``."""
+    """Return the name for some bits; the core alone is ``selective``."""
     if bits & FULL:
         return "full"
     parts = [part for place, part in enumerate(RECOMPUTED_PARTS) if bits >> place & 1]
@@ -262,12 +259,12 @@ def bits_of_parts(key: str, word: str, parts: Sequence[str], alone: Sequence[str
     key : str
         Option name, the prefix of error messages.
     alone : sequence of str
-        Words that stand for some parts, and only by themselves: named to whoever writes an unknown word.
+        Names that stand for several parts, and cannot be combined; listed in error messages.
 
     Raises
     ------
     InvalidInput
-        For an unknown part, with the known ones and with the words that stand alone; for one of those beside others.
+        For an unknown part, with the known names; for a name that cannot be combined beside others.
 
     Examples
     --------

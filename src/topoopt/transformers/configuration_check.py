@@ -64,7 +64,7 @@ def check_configuration(
 
 
 def nearest(value: int, allowed: Iterable[int]) -> str:
-    """Return the allowed values next to a value, below and above, as words.
+    """Return the nearest allowed values below and above, as text.
 
     Examples
     --------
@@ -78,7 +78,6 @@ def nearest(value: int, allowed: Iterable[int]) -> str:
 
 
 def _nearest_multiples(value: int, step: int) -> str:
-    """Return the multiples below and above a value, none of which is 0."""
     below = value // step * step
     return ", ".join(str(one) for one in (below, below + step) if one)
 
@@ -251,7 +250,7 @@ def check_recomputation(model: TransformerModel, one: Configuration) -> None:
     Raises
     ------
     InvalidInput
-        One line: the word, its value, why not, and what is allowed.
+        One line: the option, its value, the reason, and the allowed values.
     """
     bits = recomputation_bits(one.recompute)
     named = [] if bits & FULL else [part for place, part in enumerate(RECOMPUTED_PARTS) if bits >> place & 1]
@@ -280,7 +279,7 @@ def check_schedule(model: TransformerModel, one: Configuration) -> None:
     Raises
     ------
     InvalidInput
-        One line: the word, its value, why not, and what would do.
+        One line: the option, its value, the reason, and a valid value.
     """
     if one.schedule != "1f1b":
         _check_order(one)

@@ -38,8 +38,7 @@ NF4_BYTES = (4 + 0.127) / 8
 """Bytes per weight in 4 bits with its share of the scales, which are in 8 bits themselves (QLoRA, Dettmers 2023,
 section 3: 0.127 bits per parameter)."""
 STORED_BYTES = np.array([np.nan, 4.0, 2.0, 1.0, NF4_BYTES])
-"""Bytes per element, by index of :data:`~topoopt.transformers.STORED_PRECISIONS`; the first is the framework's
-default."""
+"""Bytes per element by index of :data:`~topoopt.transformers.STORED_PRECISIONS`; the first is the default."""
 FLOATS = ("offload_optimizer", "offload_activations", "document_spread")
 """Columns that hold no integers."""
 
@@ -101,7 +100,7 @@ class ConfigurationTable:
         return np.asarray(self.recompute & part_bit(what) > 0)
 
     def has_word(self, column: str, word: str) -> Bools:
-        """Return which rows have a word in a column of words, shape (configurations,) or ()."""
+        """Return which rows have a value in a column of names, shape (configurations,) or ()."""
         return np.asarray(getattr(self, column) == _WORDS[column].index(word))
 
     def row(self, index: int) -> Configuration:
@@ -151,7 +150,7 @@ def configuration_table(configurations: Sequence[Configuration]) -> Configuratio
 
 
 def table_of_columns(**columns: Any) -> ConfigurationTable:
-    """Return a table of some columns, in which what is rare and not there is as :class:`Configuration` has it."""
+    """Return a table of some columns; missing rare ones have the defaults of :class:`Configuration`."""
     usual: dict[str, Any] = {
         name: np.array(_TO_COLUMN[name](value), _dtype(name))
         for name, value in _DEFAULTS.items()
@@ -161,7 +160,7 @@ def table_of_columns(**columns: Any) -> ConfigurationTable:
 
 
 def column_value(name: str, value: Any) -> Any:
-    """Return what a field of a configuration is in its column.
+    """Return a field's value in its column.
 
     Examples
     --------

@@ -26,12 +26,11 @@ def usual_configuration(
     accelerator: str = DEFAULT_ACCELERATOR,
     uneven_stages: bool = False,
 ) -> Configuration:
-    """Return the configuration of what is given, checked against the model and the number of accelerators.
+    """Return the configuration of the given fields, checked against the model and the number of accelerators.
 
-    Without ``dp`` the replicas are what the other degrees leave of the accelerators; without ``accelerators`` there
-    are as many as the degrees multiply to. Batch and precision are the usual ones where none is given; the latter
-    depends on the ``accelerator``. ZeRO 1 and, with tensor parallelism, sequence parallelism are on unless they are
-    given, as in Megatron's recipes.
+    Without ``dp`` the replicas are the accelerators over the other degrees; without ``accelerators`` their number
+    is the product of the degrees. Batch and precision have defaults; the latter depends on the ``accelerator``.
+    ZeRO 1 and, with tensor parallelism, sequence parallelism are on unless given, as in Megatron's recipes.
 
     Parameters
     ----------
@@ -103,7 +102,7 @@ def usual_precision(accelerator: str) -> str:
 
 
 def recomputed_parts(model: TransformerModel, framework: str) -> list[str]:
-    """Return what can be computed again by itself, the least first, and ``full``.
+    """Return the parts that can be recomputed separately, the smallest first, and ``full``.
 
     Norms and activations only where no handwritten kernel joins them to products: Transformer Engine joins norms to the
     products behind them in layers that have neither experts nor latent attention.

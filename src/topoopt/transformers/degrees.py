@@ -1,4 +1,4 @@
-"""The degrees that suit a model: what divides its heads, and which chunks its layers are cut into."""
+"""The degrees that suit a model: divisors of its heads, and numbers of chunks of its layers."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -48,7 +48,7 @@ def chunk_counts(layers: int, uneven: bool = False) -> tuple[int, ...]:
 
 
 def can_be_chunked(layers: int, pp: Ints, vpp: Ints, uneven: bool = False) -> Bools:
-    """Return where every stage has layers, and the chunks are as many as :func:`chunk_counts` has, as a column.
+    """Return where every stage has layers and the number of chunks is in :func:`chunk_counts`, as a column.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def _cut(begins: Sequence[int]) -> tuple[range, ...]:
 
 
 def trained_layers(model: TransformerModel, chunks: int) -> tuple[tuple[int, ...], ...]:
-    """Return the same with what predicts further tokens: each is the last layer once more, in the last chunk.
+    """Return the same with multi-token prediction: each module is another last layer, in the last chunk.
 
     That chunk has as many layers less, and as many more for their output layers, where that leaves it some: Megatron
     Bridge's recipes of DeepSeek-V3 cut its layers so.
@@ -125,7 +125,7 @@ def trained_layers(model: TransformerModel, chunks: int) -> tuple[tuple[int, ...
 
 @cache
 def tensor_degrees(model: TransformerModel) -> tuple[int, ...]:
-    """Return what divides the heads, suits those of keys and values, and divides a dense feed-forward part."""
+    """Return the degrees that divide the heads and a dense feed-forward part, and suit the heads of keys and values."""
     keys, one = model.kv_heads, model.recurrence
     return tuple(
         tp

@@ -51,7 +51,7 @@ class Remedy:
     Attributes
     ----------
     changes : mapping
-        Fields of the configuration, and what they would be.
+        Fields of the configuration, and their new values.
     iteration_time_s, total_bytes : float
         Time and memory with the change.
     """
@@ -204,7 +204,7 @@ class Estimate:
         return communication_windows(self.model, self.configuration, self.system, self.calibration)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the answer as plain values."""
+        """Return a JSON-compatible mapping."""
         calibration = self.calibration
         return {
             "model": self.model.name,
@@ -304,11 +304,11 @@ def cheapest_change(
 ) -> Remedy | None:
     """Return the change that makes a configuration fit and costs the least time; None where none is enough.
 
-    Tried, alone and together: to share out the optimizer's state, or more or less with FSDP, to split the sequence, to
-    compute parts, layers or nothing again, smaller micro-batches, more stages, tensor or context parallel ranks instead
-    of replicas, experts on more ranks, fewer chunks; and where all of that is not enough, to offload what the framework
-    can. The arithmetic, and what is stored in how many bits, stays as it is.
-    The published formula knows no parts, no contexts and no host, so with it none of these is tried.
+    Tried, alone and together: sharding the optimizer's state, or more or less with FSDP, splitting the sequence,
+    recomputing parts, layers or nothing, smaller micro-batches, more stages, tensor or context parallel ranks
+    instead of replicas, experts on more ranks, fewer chunks; and where all of that is not enough, offloading as
+    far as the framework can. The arithmetic and the stored precisions stay as they are. The published formula has
+    no terms for parts, contexts and the host, so with it none of these is tried.
     """
     rules, known = find_framework(framework), calibration is not None
     recomputed = ["none", *recomputed_parts(model, framework)] if known else ["none", "full"]
@@ -357,7 +357,7 @@ def _changed(
     splits: list[dict[str, Any]],
     host: tuple[str, ...],
 ) -> Iterator[Configuration]:
-    """Yield what could be tried, the configuration itself not among it."""
+    """Yield the changes to try, without the configuration itself."""
     ways: list[list[Any]] = [
         [one.zero, *shares],
         [one.sequence_parallel, True],
@@ -379,7 +379,7 @@ def _changed(
 def _splits(
     one: Configuration, most_tp: int, model: TransformerModel, known: bool
 ) -> Iterator[dict[str, Any]]:
-    """Yield other ways of splitting the job over as many accelerators."""
+    """Yield other splits of the job over the same number of accelerators."""
     yield {}
     for times in (2, 4):
         if one.dp % times == 0:

@@ -23,10 +23,10 @@ _LARGEST_SHARE = 1e18  # tokens, counted; sums of far larger ones are no numbers
 
 
 def find_loads(text: str, model: TransformerModel, iteration: int = 0, seed: int = 0) -> ExpertLoads:
-    """Return the loads that ``uniform``, ``zipf``, ``zipf:EXPONENT`` or the name of a CSV file stands for.
+    """Return the loads given by ``uniform``, ``zipf``, ``zipf:EXPONENT`` or the name of a CSV file.
 
-    Those of a file are what the file has for the iteration. The others wander from iteration to iteration,
-    see :func:`~topoopt.transformers.loads_over_iterations`.
+    Those of a file are its rows for the iteration. The others wander from iteration to iteration, see
+    :func:`~topoopt.transformers.loads_over_iterations`.
 
     Raises
     ------

@@ -100,7 +100,7 @@ def zipf_loads(model: TransformerModel, exponent: float = 1.0, seed: int = 0) ->
 
 
 def taken_shares(loads: ExpertLoads, experts: Experts) -> Floats:
-    """Return the shares that are sent: where experts have a capacity, what exceeds it is dropped.
+    """Return the shares that are sent: where experts have a capacity, excess tokens are dropped.
 
     Shape (layers, experts). A row then sums to less than 1.
     """
@@ -144,7 +144,7 @@ def hottest_rank(shares: Floats, ep: int) -> float:
 
 
 def token_matrix(shares: Floats, ep: int, tokens: float, per_token: int) -> Floats:
-    """Return how many tokens go from each rank of an expert group to each, the diagonal included.
+    """Return the tokens from each rank of an expert group to each, including itself.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def loads_over_iterations(first: ExpertLoads, seed: int = 0) -> Iterator[ExpertL
     variance, ``z(i+1) = r·z(i) + sqrt(1-r²)·noise`` with ``r = exp(-1/MEMORY_ITERATIONS)``. The spread goes from
     that of ``first`` to ``SPREAD_AT_LAST`` as ``exp(-i/SETTLING_ITERATIONS)``, and is never made wider: uniform loads
     stay uniform. The process is ours. It has the two published properties (loads change from one iteration to the
-    next, and grow more uniform as training goes on; the MixNet paper), and whoever measures sets its constants.
+    next, and grow more uniform as training goes on; the MixNet paper), and its constants can be set from measurements.
 
     The constants are assumptions: :data:`SPREAD_AT_LAST`, :data:`SETTLING_ITERATIONS`, :data:`MEMORY_ITERATIONS`.
     """

@@ -54,7 +54,7 @@ def pass_exchanges(
     forwarding_s: float,
     stage_layers: Floats,
 ) -> tuple[Exchange, ...]:
-    """Return the exchanges inside all passes; what stays inside a server is left out.
+    """Return the exchanges inside all passes, without those inside a server.
 
     Collectives of one kind (such as the AllReduces of tensor parallelism) are added up over the layers of a chunk, and
     so are all-to-alls of equal loads. Groups of one communication take place at once. What hides keeps only the
@@ -85,7 +85,7 @@ def pass_exchanges(
 
 
 def _evened(communications: Iterable[Communication], layers: Floats) -> Iterator[tuple[Communication, float]]:
-    """Yield the communications of passes and their counts, as many for each layer in all chunks: see :func:`estimate`.
+    """Yield the communications of passes with counts, equally many per layer in all chunks: see :func:`estimate`.
 
     Communications that a stage lacks, or has with other loads, keep their counts.
     """
@@ -212,11 +212,11 @@ def chunk_times(
 ) -> ChunkTimes:
     """Return forward and backward time of one micro-batch in each chunk, consistent with :func:`estimate`.
 
-    Chunk c runs on stage ``c % pp``. Layers that do not divide evenly go to the first stages, one more each; the last
-    chunk has the logits, which the chunks of the last stage share evenly where it has fewer layers than others, as if
-    layers were moved between them. Left out is what leaves a server: pipeline transfers, data parallel collectives,
-    and tensor, context or expert groups that span servers. With ``loads`` of the experts every chunk takes
-    as long as its hottest ranks do, on average over its layers.
+    Chunk c runs on stage ``c % pp``. Layers that do not divide evenly go to the first stages, one more each; the
+    last chunk has the logits, which the chunks of the last stage share evenly where it has fewer layers than
+    others, as if layers were moved between them. Communication between servers is excluded: pipeline transfers,
+    data parallel collectives, and tensor, context or expert groups that span servers. With ``loads`` of the
+    experts every chunk takes as long as its hottest ranks, on average over its layers.
     """
     case = case_of(model, configuration_table([configuration]), system, calibration, loads)
     layers = layers_of_chunks(model, configuration)
@@ -287,11 +287,11 @@ def hidden_shares(
 ) -> Mapping[str, float]:
     """Return the share by the kind of communication; of kinds that are not named, nothing hides.
 
-    Tensor-parallel collectives hide only with sequence parallelism, by the calibrated share. Keys and values that go
-    round the context-parallel ranks hide behind the attention's core, as far as it is long enough; what they
-    exchange or gather does not. Of what replicas exchange that is hidden which :func:`estimate` hides: ``every`` with
-    every micro-batch (ZeRO 2 and 3), ``gather`` after the step (ZeRO 2), ``reduce`` between shards, ``once`` (ZeRO 0
-    and 1).
+    Tensor-parallel collectives hide only with sequence parallelism, by the calibrated share. Keys and values in
+    the context-parallel ring hide behind the attention's core, as far as it is long enough; other context
+    exchanges and gathers do not. Exchanges of replicas hide as in :func:`estimate`: ``every`` with every
+    micro-batch (ZeRO 2 and 3), ``gather`` after the step (ZeRO 2), ``reduce`` between shards, ``once`` (ZeRO 0 and
+    1).
     """
     case = case_of(model, configuration_table([configuration]), system, calibration)
     fused = configuration.sequence_parallel and not bool(case.runs_apart("sums"))
@@ -328,13 +328,14 @@ BEHIND: Mapping[str, str] = {
 def communication_windows(
     model: TransformerModel, configuration: Configuration, system: System, calibration: Calibration
 ) -> tuple[dict[str, str | float], ...]:
-    """Return for each communication of the slowest stage what it takes, and what of that is waited for.
+    """Return the time of each communication of the slowest stage, and its exposed part.
 
     Returns
     -------
     tuple of dict
-        With ``communication``, ``alone_s`` and ``exposed_s`` of an iteration, and what it hides ``behind``. Transfers
-        between stages are those while the pipeline is full; the others are part of its bubble.
+        With ``communication``, ``alone_s`` and ``exposed_s`` of an iteration, and the work that it hides
+        ``behind``. Transfers between stages are those while the pipeline is full; the others are part of its
+        bubble.
     """
     case = case_of(model, configuration_table([configuration]), system, calibration)
     one = micro_batch(case)
@@ -372,7 +373,7 @@ def communication_windows(
 def forwarding_s(
     model: TransformerModel, configuration: Configuration, system: System, calibration: Calibration
 ) -> float:
-    """Return what a byte of the tokens of experts takes beyond its time on the network at full rate."""
+    """Return the time per byte of experts' tokens beyond their time on the network at full rate."""
     if model.experts is None or configuration.ep == 1:
         return 0.0
     case = case_of(model, configuration_table([configuration]), system, calibration)
@@ -412,7 +413,6 @@ def layers_of_chunks(model: TransformerModel, configuration: Configuration) -> F
 
 
 def _waiting(one: MicroBatch, tp: float, cp: float, ep: float) -> MicroBatch:
-    """Return the micro-batch with these shares of its waits."""
     return replace(
         one, tp_s=one.tp_s * tp, logits_tp_s=one.logits_tp_s * tp, cp_s=one.cp_s * cp, ep_s=one.ep_s * ep
     )

@@ -52,8 +52,8 @@ EXPERTS = " of experts"
 WEIGHT_TURN = 1_000
 """Weights come after all else that goes on inside a pass."""
 ASYNCHRONOUS = ("zero-bubble", "dualpipe")
-"""Schedules whose workers go on while what they send is under way, as their public codes do (sail-sg's runtime of
-zero-bubble pipelines; DualPipe, whose transfers hide behind the next passes)."""
+"""Schedules whose workers continue during their sends, as in their public codes (sail-sg's runtime of zero-bubble
+pipelines; DualPipe, whose transfers hide behind the next passes)."""
 
 
 def make_pipelined_step(
@@ -66,9 +66,9 @@ def make_pipelined_step(
 ) -> PipelinedStep:
     """Return the iteration of a configuration with ranks placed on servers by their numbers.
 
-    With 1F1B a worker goes on only when what it sends to another stage has arrived, as in Megatron-LM, which overlaps
-    the transfers of interleaved schedules alone, unless the calibration's ``unfused`` has ``hops``;
-    ``estimate`` has it so, too.
+    With 1F1B a worker continues only when its send to another stage has arrived, as in Megatron-LM, which overlaps
+    the transfers of interleaved schedules alone, unless the calibration's ``unfused`` has ``hops``; ``estimate``
+    does so, too.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def _once(
     links: Links,
     hidden: Mapping[str, float],
 ) -> Iterator[Synchronization]:
-    """Yield the synchronizations of what is communicated once, a group of servers after the other."""
+    """Yield the synchronizations of communication done once, by group of servers."""
     of_replicas, gathers = one.kind == "dp", one.collective == "all-gather"
     chunks = tuple(
         range(one.stage, configuration.ends * configuration.pp * configuration.vpp, configuration.pp)
@@ -246,7 +246,6 @@ def _once(
 
 
 def _last_on(configuration: Configuration, stage: int) -> tuple[int]:
-    """Return the last chunk on a stage."""
     chunks = range(configuration.ends * configuration.pp * configuration.vpp)
     return (max(chunk for chunk in chunks if configuration.stage_of(chunk) == stage),)
 

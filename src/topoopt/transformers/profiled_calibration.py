@@ -23,7 +23,7 @@ PRECISIONS = ("bf16", "fp16")
 """Precisions of a profile that apply to training; its times are shares of the 16-bit peak."""
 
 STARTING = 3.0
-"""Kernels shorter than so many of the shortest are mostly start, of which the laws know nothing."""
+"""Multiple of the shortest kernel below which kernels are mostly launch, which the models ignore."""
 
 FEWEST = 6
 """Products of different sizes that the law of products needs."""
@@ -33,7 +33,7 @@ BYTES = 2
 
 @dataclass(frozen=True, eq=False)
 class ProfiledCalibration:
-    """A calibration from a profile, and how well its laws say what was measured.
+    """A calibration from a profile, and the errors of its models.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class ProfiledCalibration:
 def profiled_calibration(
     profile: DeviceProfile, base: Calibration, place: str = "profile"
 ) -> ProfiledCalibration:
-    """Return a calibration with the kernels of a profile, and everything else of ``base``.
+    """Return a calibration with the kernels of a profile; the rest is that of ``base``.
 
     The laws are those of ``step_time/layer_time.py``. A matrix product is taken as a third of a linear
     layer's forward and backward pass. Launches, collectives, overlap and stragglers are not in a profile of operators.

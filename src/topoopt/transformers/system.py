@@ -38,7 +38,7 @@ sums       tensor-parallel sums are not cut into pieces that go on beside the pr
 loss       logits are turned to 32 bits, their softmax and its gradients are written
 logits     every tensor-parallel rank gathers all logits, and has the loss of all
 sends      every tensor-parallel rank sends all activations to the next stage, not its slice (Narayanan 2021, 4.1)
-hops       interleaved stages wait for what they send, which does not go on beside the work on other chunks, as it does
+hops       interleaved stages wait for their sends, which do not overlap the work on other chunks, as they do
            by default in Megatron Core since 2023 (``overlap_p2p_comm``)
 pieces     tensor-parallel sums are whole, but the backward pass scatters beside the product for weights, as Megatron
            does without user buffers (``LinearWithGradAccumulationAndAsyncCommunication``, 2022)
@@ -110,7 +110,7 @@ def usual_system(
     network_latency_s: float = 1e-6,
     accelerators: int | None = None,
 ) -> System:
-    """Return the machines; what is not given comes from the catalogue's row of the accelerator.
+    """Return the hardware; missing values come from the catalogue's row of the accelerator.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def usual_system(
 def accelerators_of_a_server(part: Accelerator, accelerators: int | None = None) -> int:
     """Return the smallest number of accelerators that scale-up links join; the catalogue may say ``4-32``.
 
-    A job of so many ``accelerators`` has equal parts of racks and pods: of 256 in racks of 72, which it does not fill,
+    A job of ``accelerators`` has equal parts of racks and pods: of 256 in racks of 72, which it does not fill,
     64 of each of four, so that no group of ranks that fits into a rack lies in two of them.
 
     Raises
@@ -208,7 +208,7 @@ class OwnedCluster:
     words: str
 
     def training(self, time_s: float, sequences: int, sequence: int) -> Ownership:
-        """Return what training costs at iterations of so many seconds, sequences, and tokens of each."""
+        """Return the cost of training, given the iteration time, its sequences, and the tokens of each."""
         one = Iteration(time_s, sequences, sequences * sequence)
         terms = self.terms
         run = in_samples(terms.run, one)
@@ -216,7 +216,7 @@ class OwnedCluster:
 
 
 def owned_cluster(system: System, accelerators: int, terms: OwnershipTerms, prices: Pricing) -> OwnedCluster:
-    """Return the cluster of so many accelerators, its network priced as rails; one server needs none."""
+    """Return the cluster of accelerators, with its network priced as rails; one server needs none."""
     per_server = min(system.accelerators_per_server, accelerators)
     servers = -(-accelerators // per_server)
     if servers == 1:

@@ -86,7 +86,7 @@ class MeasuredOperator:
         Sizes in the words of its kind, such as ``width_in``; for people to read.
     times : mapping of PartSize to PartTime
     failures : mapping of PartSize to str
-        Sizes that could not be measured, and why: ``out of memory`` or what the device lacks.
+        Sizes that could not be measured, with the reason: ``out of memory`` or a missing feature of the device.
     """
 
     name: str
@@ -160,7 +160,7 @@ class DeviceProfile:
 
 
 def signature_of(op: Operator) -> OperatorSignature:
-    """Return what an operator is looked up by."""
+    """Return the key by which an operator is looked up."""
     return noun_from(OperatorSignature, op)
 
 
@@ -264,7 +264,7 @@ def device_profile_from_mapping(content: object, place: str) -> DeviceProfile:
 
 
 def device_profile_of(file: DeviceProfileModel) -> DeviceProfile:
-    """Return the noun of a checked document."""
+    """Return the profile of a checked document."""
     return noun_from(DeviceProfile, file, operators=tuple(map(_operator, file.operators)))
 
 

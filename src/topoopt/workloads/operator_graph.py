@@ -79,7 +79,7 @@ class Operator:
 
 @dataclass(frozen=True, slots=True)
 class OperatorGraph:
-    """A model: operators in an order in which every producer stands before its consumers."""
+    """A model: operators in an order in which every producer precedes its consumers."""
 
     name: str
     operators: tuple[Operator, ...]

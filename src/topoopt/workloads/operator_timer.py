@@ -39,7 +39,7 @@ class OperatorTimer(Protocol):
 
 
 def backward_factor(op: Operator) -> float:
-    """Return how many times the forward operations a backward pass costs.
+    """Return the FLOPs of a backward pass relative to a forward pass.
 
     Twice where there are weights (a gradient for the input and one for the weights) or two inputs, else once.
     """
@@ -47,7 +47,7 @@ def backward_factor(op: Operator) -> float:
 
 
 class Measured(Protocol):
-    """Anything that says what a forward and a backward pass took."""
+    """Anything with the times of a forward and a backward pass."""
 
     @property
     def forward_s(self) -> float:

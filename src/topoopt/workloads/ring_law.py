@@ -1,4 +1,4 @@
-"""The law of a ring: what a collective over n members sends, from each member to the next."""
+"""Cost model of a ring: the bytes of a collective over n members, from each member to the next."""
 
 from typing import Any, overload
 
@@ -8,8 +8,7 @@ from topoopt.base.arrays import Floats
 from topoopt.base.errors import check_known
 
 RING_PASSES = {"allreduce": 2, "reduce-scatter": 1, "all-gather": 1}
-"""Rounds of its buffer that a collective takes around the ring; an AllReduce is a reduce-scatter and an
-all-gather."""
+"""Passes of the buffer around the ring; an AllReduce is a reduce-scatter and an all-gather."""
 
 
 def ring_rounds(collective: str, members: int) -> int:
@@ -31,7 +30,7 @@ def bus_bandwidth_factor(collective: str, members: NDArray[Any]) -> Floats: ...
 
 
 def bus_bandwidth_factor(collective: str, members: float | NDArray[Any]) -> float | Floats:
-    """Return the bytes that each member sends over those of its buffer: 2(n-1)/n for AllReduce, else (n-1)/n.
+    """Return the bytes that each member sends relative to its buffer: 2(n-1)/n for AllReduce, else (n-1)/n.
 
     No algorithm without in-network reduction sends less. nccl-tests multiplies by it to get the bus bandwidth.
 

@@ -23,14 +23,11 @@ class Roofline:
         Peak operations per second in the precision used.
     memory_bandwidth_bytes_per_s : float
     compute_efficiency, memory_efficiency : mapping of str to float
-        Reached part of the peak and of the memory bandwidth, by operator kind; ``other`` stands for kinds
-        that are not listed.
+        Attained part of the peak and of the memory bandwidth, by operator kind; ``other`` applies to unlisted kinds.
     launch_floor_s : float
-        The least time of a pass: what starting an operator costs.
+        The least time of a pass: the launch of an operator.
     bytes_per_element : float
         4 for FP32; operator graphs count float32 bytes, which are scaled by it.
-    source : str
-        Source of the figures.
     """
 
     peak_flops: float
@@ -63,11 +60,11 @@ class Roofline:
 class RooflineTimer:
     """Times by the roofline model on a server of ``accelerators_per_server`` accelerators.
 
-    One pass takes the longest of its operations at the reached peak, its bytes at the reached memory
-    bandwidth, and the launch floor. Each accelerator holds an equal range of the part's samples and reads
-    all weights of the part once. Of ``k`` channel parts each has 1/k of the operations and weights; of its
-    activations it reads or writes one side in full, so it moves (1 + 1/k)/2 of them (exact where input and
-    output are equally wide). Embedding tables run on one accelerator; what they fetch is divided by ``k``.
+    One pass takes the longest of its operations at the reached peak, its bytes at the reached memory bandwidth, and
+    the launch floor. Each accelerator holds an equal range of the part's samples and reads all weights of the part
+    once. Of ``k`` channel parts each has 1/k of the operations and weights; of its activations it reads or writes one
+    side in full, so it moves (1 + 1/k)/2 of them (exact where input and output are equally wide). Embedding tables run
+    on one accelerator; fetched bytes are divided by ``k``.
 
     References
     ----------

@@ -166,7 +166,7 @@ def edge_transfers(
 ) -> EdgeTransfers:
     """Return every overlap of the parts of two neighboring operators.
 
-    ``embedding_bytes_factor`` multiplies what embedding tables send; the authors' graphs carry 2.
+    ``embedding_bytes_factor`` multiplies the bytes that embedding tables send; the authors' graphs carry 2.
     """
     source, target = strategy.splits[producer], strategy.splits[consumer]
     width = graph.operators[producer].output_bytes_per_sample
@@ -202,7 +202,7 @@ def edge_transfers(
 
 
 def weight_shards(graph: OperatorGraph, strategy: ParallelStrategy, index: int) -> tuple[WeightShard, ...]:
-    """Return the shards of every weight tensor of an operator and who replicates them."""
+    """Return the shards of every weight tensor of an operator and their replicas."""
     split = strategy.splits[index]
     groups = split.replica_groups(strategy.servers)
     return tuple(
@@ -215,7 +215,7 @@ def weight_shards(graph: OperatorGraph, strategy: ParallelStrategy, index: int) 
 def extract_traffic(
     graph: OperatorGraph, strategy: ParallelStrategy, global_batch: int, embedding_bytes_factor: int = 1
 ) -> Traffic:
-    """Return all that one iteration moves: AllReduce of replicas, activations and their gradients."""
+    """Return the traffic of one iteration: AllReduce of replicas, activations and their gradients."""
     groups = [
         AllReduceGroup(shard.members, shard.size_bytes)
         for index in range(len(graph.operators))

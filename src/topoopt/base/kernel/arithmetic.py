@@ -65,7 +65,7 @@ def exp(x: float) -> float:
 
 @shared
 def mix(x: Words) -> Words:
-    """Return the words, uint64, well mixed; a kernel takes one, and Python an array."""
+    """Return the words, uint64, hashed; for a scalar in a kernel and an array in Python."""
     z = x + _SPLITMIX64_STEP
     z = (z ^ (z >> np.uint64(30))) * _FIRST
     z = (z ^ (z >> np.uint64(27))) * _SECOND

@@ -49,7 +49,7 @@ def vectorized(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a short function on the way of every event into those that call it."""
+    """Compile a short function of the event loop inline into its callers."""
     return njit(**_INNER, forceinline=True)(function)
 
 
@@ -87,9 +87,9 @@ def stamp(files: Iterable[Path]) -> int:
 
 
 def stamped(number: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Let a function close over a number that it does not use: what it closes over is part of its key on disk.
+    """Let a function close over an unused number: closure variables are part of its key in the disk cache.
 
-    The default of an argument would be, too. But Numba tells the values of arguments that nobody gives apart only for
+    A default argument would be, too. But Numba distinguishes the values of omitted arguments quickly only for
     the first one that a process meets, and looks for the right version in Python, 0.3 ms a call, for all others.
     """
 

@@ -6,7 +6,7 @@ Arrays (int64 or float64 only):
 name           dtype   shape        meaning
 ============== ======= ============ ====================================================================
 keys           float64 (room,)      time; ``keys[:size]`` is the heap, the earliest on top; or int64
-codes          int64   (room,)      what happens then; of equal times the smallest comes first
+codes          int64   (room,)      event at that time; ties are served by the smallest code
 ready          float64 (tasks,)     s; when a task in a queue could have begun
 head, tail     int64   (devices,)   first and last task of a device's queue, -1: empty
 after          int64   (tasks,)     the task behind a task in its queue, -1: none

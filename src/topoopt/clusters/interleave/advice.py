@@ -56,7 +56,7 @@ class NearestPeriod:
         return self.iteration_time_s - self.was_s
 
     def to_json(self) -> Mapping[str, Any]:
-        """Return it as JSON has it."""
+        """Return a JSON-compatible mapping."""
         return {name: value for name, value in asdict(self).items() if name != "numbers"}
 
 
@@ -83,7 +83,7 @@ class Advice:
 
 
 def advice(circle: UnifiedCircle, capacity_bps: float, score: float, peak_bps: float) -> Advice:
-    """Return what to know of jobs whose best rotations have a score, and together send up to so many bits a second."""
+    """Return caveats and remedies for jobs, given the score of their best rotations and their joint peak rate."""
     # jobs of one name and one plan would say it twice
     warnings = dict.fromkeys((*_between_angles(circle), *_drift(circle)))
     if score >= COMPATIBLE:
@@ -300,7 +300,7 @@ def from_longest_gap(job: CommunicationProfile) -> CommunicationProfile:
 
 
 def _gaps(job: CommunicationProfile) -> list[tuple[float, float]]:
-    """Return how long the job waits before each phase, and when that phase starts."""
+    """Return the wait of the job before each phase, and the start of the phase."""
     gaps = []
     for before, after in zip((job.phases[-1:] + job.phases[:-1]), job.phases, strict=True):
         wraps = after is job.phases[0]

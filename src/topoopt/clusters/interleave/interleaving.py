@@ -36,8 +36,6 @@ class Interleaving:
     ----------
     circle : UnifiedCircle
         The jobs, as they were given.
-    capacity_bps : float
-        Capacity of the link.
     solver : str
         Solver that found the rotations.
     shifts : tuple of int
@@ -117,7 +115,7 @@ class Interleaving:
         }
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return what is said of each job."""
+        """Return one row per job."""
         leeway_s = self.leeway_s
         return [
             {
@@ -153,8 +151,6 @@ def interleave(
 
     Parameters
     ----------
-    capacity_bps
-        Capacity of the link.
     step_deg
         Between two angles, at most.
     solver
@@ -236,12 +232,12 @@ def middles(problem: RotationProblem, shifts: Sequence[int]) -> tuple[int, ...]:
 
 
 def leeway_angles(problem: RotationProblem, shifts: Sequence[int]) -> tuple[int, ...]:
-    """Return by how many angles each job may be early or late alone; half an iteration where it does not matter."""
+    """Return the leeway of each job alone, in angle steps early or late; half an iteration where it does not matter."""
     return tuple(_least_distance(_as_good(problem, shifts, job), shifts[job]) for job in range(problem.jobs))
 
 
 def _as_good(problem: RotationProblem, shifts: Sequence[int], job: int) -> NDArray[np.bool_]:
-    """Return for each shift of a job, the others in place, whether it exceeds the link as little as the least."""
+    """Return for each shift of a job, with the others in place, whether its excess is minimal."""
     others = problem.total([0 if other == job else shift for other, shift in enumerate(shifts)])
     excess = excess_by_shift(others - problem.demands[job], problem.demands[job], problem.samples[job])
     good: NDArray[np.bool_] = excess <= excess.min() + EQUAL
@@ -249,7 +245,6 @@ def _as_good(problem: RotationProblem, shifts: Sequence[int], job: int) -> NDArr
 
 
 def _least_distance(good: NDArray[np.bool_], shift: int) -> int:
-    """Return how far the nearest False is, less one."""
     bad = np.flatnonzero(~good)
     if not len(bad):
         return len(good) // 2

@@ -34,8 +34,6 @@ class SharedLink:
 
     Attributes
     ----------
-    link : str
-        Name of the link.
     capacity_bps : float
     profiles : tuple of CommunicationProfile
         Profile of each job on this link over an iteration.
@@ -72,7 +70,7 @@ class SharedLink:
 
     @cached_property
     def fullness(self) -> float:
-        """The part of its capacity that is asked for where all jobs send their most at once."""
+        """Total of the jobs' peak rates over the capacity."""
         return math.fsum(profile.peak_bps for profile in self.profiles) / self.capacity_bps
 
     @property
@@ -126,14 +124,14 @@ COARSER = (1, 2, 5, 10, 20, 50, 100)
 MOST_STRETCH = 0.05
 """Jobs are rounded to times that are longer by at most this part."""
 MOST_ANGLES = 10_000
-"""Most angles of a circle; with more, every job has so many copies that rotation does nothing."""
+"""Most angles of a circle; with more, every job has too many copies for rotation to matter."""
 MANY_JOBS = 5
 """Jobs from which a grid takes a second, and descent a twentieth of one."""
 LEFT = 2 / 3
-"""A rotation helps if the score then lacks at most this part of what it lacks on average over all rotations. Jobs that
-are held to each other all go at the pace of the slowest, which a small gain does not make up for: in two hours of the
-Poisson trace of cassini-24 iterations took 1.19 times as long as alone without CASSINI, 1.11 times where any gain was
-enough, and 1.08 and 1.09 times with a half and two thirds (means of Themis and Pollux with two seeds each)."""
+"""A rotation helps if the score then lacks at most this part of its mean deficit over all rotations. Jobs aligned
+with each other all run at the pace of the slowest, which a small gain does not make up for: in two hours of the
+Poisson trace of cassini-24, iterations took 1.19 times their time alone without CASSINI, 1.11 times with any gain
+accepted, and 1.08 and 1.09 times with a half and two thirds (means of Themis and Pollux, two seeds each)."""
 REMEMBERED = 4096
 """Rotations that are kept: candidates and epochs have most links in common."""
 
@@ -172,8 +170,6 @@ class LinkRotation:
         Delay of each job's start.
     quanta : tuple of int
         Their iteration times have these proportions.
-    quantum_s : float
-        Quantum of the circle.
     stretch : float
         Largest part of its iteration by which a job is delayed so that the iteration times match ``quanta``.
     score, unaligned_score : float
@@ -189,7 +185,7 @@ class LinkRotation:
 
     @property
     def helps(self) -> bool:
-        """Whether it takes away enough of what jobs lose without it; what they lose by being kept waiting counts."""
+        """Whether it reduces the jobs' losses enough, including those by delays."""
         return 1 - self.score + self.stretch <= LEFT * (1 - self.unaligned_score)
 
 
@@ -197,7 +193,7 @@ class LinkRotation:
 def link_rotation(
     profiles: tuple[CommunicationProfile, ...], capacity_bps: float, rules: InterleavingRules
 ) -> LinkRotation | None:
-    """Return the best way to interleave the jobs of a link; None where there is none that helps.
+    """Return the best interleaving of the jobs on a link; None if none helps.
 
     Times that are rounded more coarsely have a shorter common multiple, so that a rotation does more; but all jobs
     then have to run at the pace of the one that was rounded down the most. Of several quanta that one is taken for
@@ -357,7 +353,7 @@ def merge_links(links: Sequence[SharedLink], merging: str = "identical") -> tupl
 
 
 def _joined_directions(links: Sequence[SharedLink]) -> list[tuple[SharedLink, list[SharedLink]]]:
-    """Return links with what they stand for: two directions of a cable with the same jobs become one link.
+    """Return links with the links they replace: two directions of a cable with the same jobs are merged.
 
     A job asks of it whatever it asks of either: when that fits, both directions do.
     """

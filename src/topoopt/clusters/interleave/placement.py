@@ -112,7 +112,7 @@ class AffinityGraph:
         Raises
         ------
         Infeasible
-            If the graph has a loop: what its links ask for need not agree.
+            If the graph has a loop: the shifts of its links may be inconsistent.
         """
         loop = self.loop()
         if loop:
@@ -185,7 +185,7 @@ class Candidate:
     ----------
     name : str
     links : tuple of SharedLink
-        The links that its jobs use, each with what every job sends there; those of one job do not count.
+        Links that its jobs use, each with every job's profile there; those of one job do not count.
 
     Raises
     ------

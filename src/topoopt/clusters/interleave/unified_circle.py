@@ -18,7 +18,7 @@ STEP_DEG = 5.0
 QUANTUM_S = 1e-3
 """Iteration times are rounded to multiples of this."""
 MOST_QUANTA = 1_000_000
-"""A circle is at most so many quanta long; 1,000 s at 1 ms."""
+"""Longest circle in quanta; 1,000 s at 1 ms."""
 SAME_PACE = 1e-9
 """Times that differ by a smaller part are in the proportions of their quanta."""
 LEAST_STEP_DEG = 0.001
@@ -90,7 +90,7 @@ class UnifiedCircle:
         return self.period_s / self.angles
 
     def rotated_bps(self, shifts: Sequence[int]) -> Floats:
-        """Return the demand of all jobs together at every angle, each job turned later by so many angles."""
+        """Return the total demand at every angle, with each job rotated by its shift."""
         turned = [np.roll(demand, shift) for demand, shift in zip(self.demands_bps, shifts, strict=True)]
         return np.asarray(np.sum(turned, axis=0))
 
@@ -150,7 +150,7 @@ def unified_circle(
 
 
 def copies_of(quanta: Sequence[int]) -> tuple[int, ...]:
-    """Return how often each of some iteration times fits into the least common multiple of all."""
+    """Return the number of repetitions of each iteration time in the least common multiple."""
     period = math.lcm(*quanta)
     return tuple(period // each for each in quanta)
 
@@ -183,7 +183,6 @@ def _quanta(profile: CommunicationProfile, quantum_s: float) -> int:
 
 
 def _coarser(profiles: Sequence[CommunicationProfile], quantum_s: float) -> str:
-    """Return the remedy for a circle that is too long."""
     fits_s = fitting_quantum_s(profiles, quantum_s)
     if math.lcm(*(round(profile.iteration_time_s / fits_s) for profile in profiles)) > MOST_QUANTA:
         return "put the job on another link"
@@ -224,8 +223,8 @@ def compatibility_score(demand_bps: NDArray[np.float64], capacity_bps: float) ->
 def unaligned_score(profiles: Sequence[CommunicationProfile], capacity_bps: float) -> float:
     """Return the mean compatibility score over all rotations of all jobs.
 
-    It is what jobs come to whose iteration times have nothing in common, since these drift through all rotations, and
-    what is to be expected of others before anybody shifts them.
+    Jobs with incommensurable iteration times reach this mean, since they drift through all rotations; it is also
+    the expectation for others before any shift.
 
     Examples
     --------

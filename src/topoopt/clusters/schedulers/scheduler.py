@@ -1,4 +1,4 @@
-"""The protocol of a scheduler, and what the course has to know of it besides."""
+"""Protocol of schedulers, and their properties that the simulation uses."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,8 +17,6 @@ class Claim:
     ----------
     job : str
     arrival_s : float
-    workers : int
-        Workers requested.
     least, most : int
         Bounds on the workers it can run with.
     held : int
@@ -28,7 +26,7 @@ class Claim:
     rates_per_s : tuple of float
         Entry k: iterations of work in a second on k + 1 workers with links of their own, up to ``most``.
     efficiencies : tuple of float
-        Entry k: what a sample on k + 1 workers is worth, over what it is worth on as many as the job asks for.
+        Entry k: efficiency of a sample on k + 1 workers, relative to that on the requested workers.
     """
 
     job: str
@@ -43,11 +41,11 @@ class Claim:
     efficiencies: tuple[float, ...]
 
     def choices(self, free: int) -> range:
-        """Return how many more workers it can be given of so many free ones, besides none."""
+        """Return the possible numbers of additional workers, besides none."""
         return range(max(self.least - self.held, 1), min(self.most - self.held, free) + 1)
 
     def progress_per_s(self, workers: int) -> float:
-        """Return the iterations of work that it does in a second on so many workers, links of its own."""
+        """Return the work done per second on this many workers with dedicated links, in iterations."""
         return self.rates_per_s[workers - 1] * self.efficiencies[workers - 1] if workers else 0.0
 
     @property
@@ -60,7 +58,7 @@ class Allocate(Protocol):
     """Divides free workers among jobs."""
 
     def __call__(self, claims: Sequence[Claim], free: int, now_s: float, epoch_s: float) -> tuple[int, ...]:
-        """Return how many workers more each job gets, in order.
+        """Return the number of additional workers of each job, in order.
 
         Parameters
         ----------
@@ -93,7 +91,7 @@ class Scheduler:
     leases : bool
         Whether workers are taken back at the end of every epoch; else a job keeps them until it ends.
     dedicated : bool
-        Whether every job has a cluster of its own: nobody waits, and nobody shares a link.
+        Whether every job has its own cluster: no job waits, and no link is shared.
     """
 
     description: str
@@ -104,7 +102,7 @@ class Scheduler:
 
 
 def best_division(values: Sequence[Mapping[int, float]], workers: int) -> tuple[tuple[int, ...], float]:
-    """Return the division of at most so many workers that has the largest sum of values, and that sum.
+    """Return the division of at most ``workers`` with the largest total value, and that value.
 
     Dynamic programming over jobs, exact. Of equal sums the one that gives the last jobs least is taken.
 

@@ -1,11 +1,10 @@
 """The table of schedulers: in order of arrival, Themis (auctions for fairness) and Pollux (goodput).
 
-In Themis the jobs that are treated worst bid for free workers, and pay so that no lie pays off. Finish-time fairness
-of a job is ρ, the time until it ends on the shared cluster over what it would take on the workers that it asks for,
-with links of its own. In each auction the part ``1 - FILTER`` of the jobs with the largest ρ takes part. Workers are
-divided so that the product of valuations 1/ρ is largest; of what a job wins it is given the part by which the others
-do not suffer from it (the partial allocation mechanism), and what is over goes worker by worker to the job with the
-largest ρ.
+In Themis the jobs that are treated worst bid for free workers, with payments that make truthful bids optimal. The
+finish-time fairness of a job is ρ: the time until it ends on the shared cluster over its time on the requested
+workers with dedicated links. In each auction the part ``1 - FILTER`` of the jobs with the largest ρ takes part.
+Workers are divided to maximize the product of valuations 1/ρ; each winner keeps the part by which the others do
+not suffer (partial allocation mechanism), and leftover workers go one by one to the job with the largest ρ.
 
 A bid is for a number of workers; where they are is decided after the auction, among placements that all have these
 numbers. Themis lets jobs bid for sets of workers.
@@ -44,7 +43,7 @@ def in_order(claims: Sequence[Claim], free: int, now_s: float, epoch_s: float) -
 
 
 def at_once(claims: Sequence[Claim], free: int, now_s: float, epoch_s: float) -> tuple[int, ...]:
-    """Return the workers that each job asks for, whoever else is there: every job has a cluster of its own."""
+    """Return the workers that each job requests, regardless of the others: every job has its own cluster."""
     return tuple(0 if claim.held else claim.workers for claim in claims)
 
 
@@ -55,7 +54,7 @@ that it is not left waiting for a small gain elsewhere. Our choice: the paper's 
 
 
 def pollux(claims: Sequence[Claim], free: int, now_s: float, epoch_s: float) -> tuple[int, ...]:
-    """Return how many workers more each job gets; see :class:`topoopt.clusters.schedulers.scheduler.Allocate`."""
+    """Return each job's additional workers; see :class:`topoopt.clusters.schedulers.scheduler.Allocate`."""
     if not claims:
         return ()
     everybody = free + sum(claim.held for claim in claims)
@@ -80,7 +79,7 @@ FILTER = 0.8
 
 
 def themis(claims: Sequence[Claim], free: int, now_s: float, epoch_s: float) -> tuple[int, ...]:
-    """Return how many workers more each job gets; see :class:`topoopt.clusters.schedulers.scheduler.Allocate`."""
+    """Return each job's additional workers; see :class:`topoopt.clusters.schedulers.scheduler.Allocate`."""
     given = [0] * len(claims)
     fairness = [finish_time_fairness(claim, 0, now_s, epoch_s) for claim in claims]
     hungry = [index for index, claim in enumerate(claims) if claim.choices(free)]
@@ -93,7 +92,7 @@ def themis(claims: Sequence[Claim], free: int, now_s: float, epoch_s: float) -> 
 
 
 def finish_time_fairness(claim: Claim, more: int, now_s: float, epoch_s: float) -> float:
-    """Return ρ if a job is given so many workers more: when it ends over how long it takes by itself.
+    """Return ρ if a job gets ``more`` workers: its time to the end over its time alone.
 
     A job without workers is taken to get those that it asks for after an epoch.
     """
@@ -112,7 +111,7 @@ def _bid(claim: Claim, free: int, now_s: float, epoch_s: float) -> dict[int, flo
 
 
 def _auction(bids: Sequence[Mapping[int, float]], free: int) -> list[int]:
-    """Return what each bidder is given: its part of the fair division, less what it pays."""
+    """Return the allocation of each bidder: its part of the fair division, less its payment."""
     won, total = best_division(bids, free)
     given = []
     for bidder, count in enumerate(won):
@@ -126,7 +125,7 @@ def _auction(bids: Sequence[Mapping[int, float]], free: int) -> list[int]:
 def _give_leftover(
     claims: Sequence[Claim], given: list[int], over: int, now_s: float, epoch_s: float
 ) -> tuple[int, ...]:
-    """Give what nobody has won to whoever is treated worst, a worker at a time, to begin with as many as it needs."""
+    """Give leftover workers to the job that is treated worst, one at a time, but first as many as it needs."""
     while True:
         steps = {
             index: max(claim.least - claim.held, 1) if not given[index] else 1

@@ -75,7 +75,7 @@ class Deciding:
         Returns
         -------
         tuple of ChosenPlacement
-            With CASSINI, if somebody runs.
+            With CASSINI, if any job runs.
         """
         services = serving_workers(
             jobs, self.network.servers, renewed, SCHEDULERS[self.settings.scheduler].leases
@@ -173,7 +173,7 @@ class Deciding:
 
 
 def _largest_first(counts: Mapping[str, int]) -> dict[str, int]:
-    """Return who gets workers, the most first: the large ones are the hardest to place."""
+    """Return the counts in descending order: the largest jobs are the hardest to place."""
     some = {job: count for job, count in counts.items() if count}
     return dict(sorted(some.items(), key=lambda row: -row[1]))
 
@@ -181,7 +181,7 @@ def _largest_first(counts: Mapping[str, int]) -> dict[str, int]:
 def aligned_starts_s(
     placement: Placement, chosen: ChosenPlacement, ready_s: Sequence[float]
 ) -> tuple[float, ...]:
-    """Return when each job starts its next iteration, at the earliest when it is ready.
+    """Return the start of each job's next iteration, at the earliest when it is ready.
 
     Each set of jobs with dependent shifts takes the common moment that minimizes their total wait. If nothing has
     changed, no job waits.
@@ -208,7 +208,7 @@ def aligned_starts_s(
 
 
 def wait_s(ready_s: float, moment_s: float, period_s: float) -> float:
-    """Return how long to wait for a moment that comes again in every period.
+    """Return the wait for a moment that recurs every period.
 
     Examples
     --------
@@ -226,8 +226,6 @@ def serving_workers(jobs: Sequence[RunningJob], workers: int, renewed: bool, lea
     ----------
     jobs
         All that have come and not gone, in order of arrival.
-    workers
-        Workers of the cluster.
     renewed
         Whether no training has workers that it keeps.
     leases
@@ -259,7 +257,7 @@ def candidate_placements(
     most: int,
     rng: np.random.Generator,
 ) -> tuple[Servers, ...]:
-    """Return different ways to place an allocation.
+    """Return several ways to place an allocation.
 
     Parameters
     ----------
@@ -270,7 +268,7 @@ def candidate_placements(
     near : bool
         Whether workers are placed as near to each other as possible; else anywhere.
     most : int
-        Placements to return, if there are so many.
+        Most placements to return.
 
     Returns
     -------
@@ -318,7 +316,7 @@ def nearest_servers(
     own: Sequence[int] = (),
     rng: np.random.Generator | None = None,
 ) -> tuple[int, ...]:
-    """Return so many free servers in as few racks and pods as possible.
+    """Return ``count`` free servers in as few racks and pods as possible.
 
     The rack or pod is taken that has the fewest free servers of those that have enough; where none has, those with the
     most. A job that has servers grows in their racks and pods first. Of equal ones the lowest is taken, or one drawn.
@@ -361,6 +359,6 @@ def _groups(free: set[int], number_of: Sequence[int]) -> dict[int, set[int]]:
 
 
 def _fit(group: set[int], need: int) -> tuple[bool, int]:
-    """Return what sorts groups: those that have enough first, the smallest of them; then the largest of the others."""
+    """Return the sort key of groups: the smallest sufficient ones first, then the largest of the others."""
     enough = len(group) >= need
     return not enough, len(group) if enough else -len(group)

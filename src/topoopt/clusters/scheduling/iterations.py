@@ -32,12 +32,12 @@ class Timetable:
     steady_marks: float
 
     def bound_s(self, iterations: int) -> float:
-        """Return when so many iterations are over, and the next one starts."""
+        """Return the end of the given number of iterations, which is the start of the next one."""
         known = len(self.marks)
         return float(self.bounds_s[min(iterations, known)]) + max(iterations - known, 0) * self.steady_s
 
     def started_before(self, time_s: float, most: int) -> int:
-        """Return how many iterations start before a time, at most so many."""
+        """Return the number of iterations that start before a time, up to a maximum."""
         if self.bound_s(most) <= time_s:
             return most
         known, last_s = len(self.marks), float(self.bounds_s[-1])
@@ -46,7 +46,7 @@ class Timetable:
         return min(known + int(np.ceil((time_s - last_s) / self.steady_s - 1e-9)), most)
 
     def times_s(self, iterations: int) -> tuple[Floats, Floats]:
-        """Return how long so many iterations take: times, and how often each."""
+        """Return the durations of the first iterations, and how often each occurs."""
         times_s = np.diff(self.bounds_s[: iterations + 1])
         more = iterations - len(times_s)
         if more <= 0:
@@ -54,7 +54,7 @@ class Timetable:
         return np.append(times_s, self.steady_s), np.append(np.ones(len(times_s)), more)
 
     def ecn_marks(self, iterations: int) -> float:
-        """Return the marked packets of so many iterations."""
+        """Return the marked packets of the first iterations."""
         more = max(iterations - len(self.marks), 0)
         return float(self.marks[:iterations].sum()) + more * self.steady_marks
 
@@ -63,7 +63,7 @@ MOST_SIMULATED = 150
 """Iterations of the slowest job that are simulated; later ones are taken to be as the last half of these were. MLTCP
 settles within some twenty."""
 BEYOND = 3.0
-"""Iterations of the slowest job for which a simulation goes on, so that what is under way at its end is simulated."""
+"""Iterations of the slowest job simulated in addition, so that unfinished ones at the end are included."""
 NEVER_SHORT = 1.0 + 1e-9
 """Demand over capacity up to which a link cannot be short."""
 
@@ -80,7 +80,7 @@ class Iterating:
     left : int
         Iterations until it is done.
     pace : float
-        Iteration time over that where nobody disturbs it, when last seen: how far to simulate is guessed by it.
+        Last iteration time relative to that alone, from which the time to simulate is estimated.
     slot_s : float
         Distance of the slots at which it starts, see :class:`topoopt.clusters.interleave.PeriodicJob`; 0 for none.
     group : int or None
@@ -115,7 +115,7 @@ class StretchRules:
 def timetables(
     jobs: Sequence[Iterating], capacities_bps: Floats, now_s: float, until_s: float, rules: StretchRules
 ) -> list[Timetable]:
-    """Return when the iterations of jobs take place from now on, if no job comes, goes or moves.
+    """Return the timetables of jobs from now on, while no job arrives, leaves or moves.
 
     Jobs that meet on no link which can be short are not simulated.
 
@@ -161,7 +161,7 @@ def _periodic(job: Iterating, links: Ints, short: Ints, now_s: float, noise: flo
 
 
 def _simulated_s(jobs: Sequence[Iterating], now_s: float, until_s: float) -> float:
-    """Return for how long to simulate: until something happens or the first job may be done, within reason."""
+    """Return the time to simulate: until the next event, or until the first job may be done, within limits."""
     slowest_s = max(job.placed.profile.iteration_time_s * job.pace for job in jobs)
     ends_s = [job.start_s + job.left * job.placed.profile.iteration_time_s * job.pace for job in jobs]
     return min(until_s - now_s, min(ends_s) - now_s, MOST_SIMULATED * slowest_s) + BEYOND * slowest_s
@@ -178,7 +178,7 @@ def _timetable(job: Iterating, iterations: JobIterations, now_s: float) -> Timet
 
 
 def undisturbed(start_s: float, iteration_time_s: float) -> Timetable:
-    """Return the timetable of a job that meets nobody on a link that could be short."""
+    """Return the timetable of a job that shares no congested link."""
     return Timetable(np.array([start_s]), np.zeros(0), iteration_time_s, 0.0)
 
 
@@ -187,7 +187,7 @@ def job_slots_s(placement: JudgedPlacement) -> dict[str, float]:
 
     Jobs that share links have iteration times rounded so that they have a common multiple. Slots have the same
     proportions, and no job's is shorter than its iteration. Jobs for which that takes much longer slots
-    (:data:`MOST_STRETCH`) are not held to any, nor are those that meet nobody, nor any where the graph has a loop.
+    (:data:`MOST_STRETCH`) have none, nor do those that share no link, nor any if the graph has a loop.
 
     A job that is off by more than 5 % of its iteration has its shift applied anew. Where it is
     early it waits for its slot. Where it is late the jobs that it meets begin as much later instead, for all that
@@ -196,7 +196,7 @@ def job_slots_s(placement: JudgedPlacement) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        Of all jobs; 0 for those that are not held to any.
+        Slot of each job; 0 for those without one.
 
     References
     ----------
@@ -207,7 +207,6 @@ def job_slots_s(placement: JudgedPlacement) -> dict[str, float]:
 
 
 def _slots_s(placement: JudgedPlacement) -> Mapping[str, float]:
-    """Return the slots of jobs that are held to any."""
     times_s = placement.graph.iteration_times_s
     quanta = {
         (job, link.link): number

@@ -1,9 +1,9 @@
-"""The iteration of a model on so many workers, and the messages between these, from a simulation.
+"""Simulated iteration of a model on a number of workers, and the messages between them.
 
-In a simulated iteration gradients leave layer by layer, with short silences in which the next ones are computed. What
-computes does not wait for what is sent, so such silences are no computing between two phases: a burst that is late is
-followed at once by the next. Read at moments as far apart as a port is read, the bursts are one phase at their mean
-rate, and what is sent at the end, when nothing is computed any more, is another.
+In a simulated iteration gradients leave layer by layer, with short silences in which the next ones are computed.
+Computing does not wait for sends, so such silences are no computing between two phases: a late burst is followed
+at once by the next. Sampled as coarsely as a port's counters, the bursts are one phase at their mean rate, and the
+sends at the end, after all computing, are another.
 """
 
 from collections.abc import Callable, Sequence
@@ -100,8 +100,6 @@ class Interleaver(Protocol):
         ----------
         candidates : sequence of Placement
             One to ten, the scheduler's own first; all have the same jobs in the same order.
-        capacities_bps : float64 array, shape (links,)
-            Capacities of the links of the network.
         """
         ...
 
@@ -130,7 +128,7 @@ class WorkerJob:
 
 
 MakeWorkerJob = Callable[[TraceJob, int], WorkerJob]
-"""Returns a job of a trace on so many workers."""
+"""Returns a job of a trace on a number of workers."""
 READINGS = 40
 """Samples per iteration; silences much shorter than the time between two samples are not seen."""
 TOLERANCE = 0.1
@@ -165,7 +163,7 @@ class Machine:
 
 
 def model_workers(machine: Machine) -> MakeWorkerJob:
-    """Return what makes jobs of a trace on so many workers, each shape once.
+    """Return a function that makes the worker jobs of a trace, caching each shape.
 
     A job is split as a plan begins: data parallel, embedding tables on workers in turn; a transformer in its fastest
     configuration by the closed form. Its profile is that of the busiest worker's link into an ideal switch, as
@@ -179,15 +177,13 @@ def model_workers(machine: Machine) -> MakeWorkerJob:
 
 
 def worker_profile(job: TraceJob, workers: int, machine: Machine) -> CommunicationProfile:
-    """Return what the busiest of the workers of a job sends, with links of its own."""
+    """Return the profile of a job's busiest worker with dedicated links."""
     profile = _iteration(shape_of(job, workers), machine).profile
     return CommunicationProfile(job.job, profile.iteration_time_s, profile.phases)
 
 
 @dataclass(frozen=True, eq=False)
 class _Iteration:
-    """Profile of the busiest worker, and bytes between workers over the whole iteration."""
-
     profile: CommunicationProfile
     busiest: int
     src: Ints
@@ -255,7 +251,7 @@ def _simulated(shape: JobShape, machine: Machine, alone: bool = False) -> tuple[
 
 
 def pair_bytes(graph: TaskGraph) -> tuple[Ints, Ints, Floats]:
-    """Return what every worker sends to every other one in all of a task graph, rings in the order of their members.
+    """Return the bytes between workers in a whole task graph, with rings in the order of their members.
 
     Returns
     -------
@@ -323,7 +319,7 @@ def _active(profile: CommunicationProfile) -> tuple[Phase, float]:
 def placed_workers(
     network: WorkerNetwork, job: str, shape: WorkerJob, servers: tuple[int, ...]
 ) -> PlacedWorkers:
-    """Return a job on servers of a network, with what it puts on which links.
+    """Return a job on servers of a network, with its load on each link.
 
     Where several of its own connections meet on one link it takes longer than with links for each.
     """

@@ -65,7 +65,7 @@ class ScheduleSettings:
     Raises
     ------
     InvalidInput
-        If a value is outside what is allowed, or the two do not go together.
+        If a value is out of range, or the two are inconsistent.
     """
 
     scheduler: str
@@ -101,17 +101,17 @@ class ScheduleSettings:
 
     @property
     def name(self) -> str:
-        """Scheduler and what it is joined with: ``themis+cassini``, ``themis+mltcp``."""
+        """Scheduler and the module combined with it: ``themis+cassini``, ``themis+mltcp``."""
         parts = [self.scheduler, *["cassini"] * self.cassini, *[self.sharing] * (self.sharing != "fair")]
         return "+".join(parts)
 
     def described(self) -> Mapping[str, Any]:
-        """Return what a result says about how it was made."""
+        """Return the settings, as recorded in a result."""
         return asdict(self)
 
 
 POD_HOPS = 4
-"""Two servers of one pod are at most so many links apart: by way of an aggregation switch."""
+"""Most links between two servers of one pod: through an aggregation switch."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,12 +156,12 @@ class WorkerNetwork:
 
     @cached_property
     def pods(self) -> tuple[int, ...]:
-        """Pod of each server: servers that reach each other by way of two switches above their own."""
+        """Pod of each server; servers in a pod are joined by two tiers of switches above their own."""
         hops = hops_from(self.fabric.topology, np.arange(self.servers))[:, : self.servers]
         return _numbered([int(np.flatnonzero(row <= POD_HOPS)[0]) for row in hops])
 
     def link_shares(self, job: str, src: Ints, dst: Ints, share: Floats) -> tuple[Ints, Floats]:
-        """Return which links the connections of a job cross, and the sum of their shares on each.
+        """Return the links that a job's connections cross, and the sum of their shares on each.
 
         Every pair has one connection. It takes one of the pair's paths, drawn by weight as switches hash it, the same
         as long as the job runs on these servers.
@@ -190,7 +190,7 @@ class WorkerNetwork:
         return links, np.asarray(total[links], np.float64)
 
     def spread_shares(self, src: Ints, dst: Ints, share: Floats) -> tuple[Ints, Floats]:
-        """Return which links pairs cross whose bytes are on all their paths by weight; else as :meth:`link_shares`."""
+        """Return the links of pairs whose bytes are spread on all paths by weight; else as :meth:`link_shares`."""
         table = self._paths[0]
         pair = src * self.servers + dst
         total = np.zeros(len(self.capacities_bps))

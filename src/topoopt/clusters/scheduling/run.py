@@ -100,7 +100,6 @@ class _Course:
         return ScheduledCourse(tuple(ended), tuple(self.changes), tuple(self.scores))
 
     def _next_epoch_s(self) -> float:
-        """Return when all leases are over next."""
         return (self.now_s // self.settings.epoch_s + 1) * self.settings.epoch_s
 
     def _go_on(self, until_s: float) -> None:
@@ -162,7 +161,7 @@ class Cassini:
         )
 
     def _shared(self, placement: Placement, capacities_bps: Floats) -> tuple[SharedLink, ...]:
-        """Return the links that several jobs use, with what jobs that send all the time leave of them.
+        """Return the links that several jobs use, with the capacity that continuously sending jobs leave.
 
         Nothing is gained by shifting those, which are served models: the others are shifted around them.
         """
@@ -260,7 +259,7 @@ def _run(
 
 
 def cassini(network: WorkerNetwork, rules: InterleavingRules = DEFAULT_RULES) -> Cassini:
-    """Return what chooses among placements of jobs on a network."""
+    """Return the interleaver that chooses among placements on a network."""
     topology = network.fabric.topology
     seen: dict[tuple[int, int], int] = {}
     cables = []
@@ -276,7 +275,7 @@ def sends_always(profile: CommunicationProfile) -> bool:
 
 
 def _left(placement: Placement, capacities_bps: Floats) -> Floats:
-    """Return what is left of each link beside jobs that send all the time; at least a fair share for all on it."""
+    """Return the capacity that continuously sending jobs leave on each link, at least a fair share."""
     left_bps, jobs = capacities_bps.astype(float), np.ones(len(capacities_bps))
     for placed in placement:
         jobs[placed.links] += 1
@@ -286,7 +285,7 @@ def _left(placement: Placement, capacities_bps: Floats) -> Floats:
 
 
 def _scaled(placed: PlacedWorkers, share: float) -> CommunicationProfile:
-    """Return what a job sends on a link on which it has this share of its profile's rate."""
+    """Return a job's profile on a link with this share of its rate."""
     phases = tuple(
         replace(phase, bandwidth_bps=phase.bandwidth_bps * share) for phase in placed.profile.phases
     )

@@ -17,9 +17,9 @@ from topoopt.clusters.statistics import CountedJob
 from topoopt.clusters.trace import TraceJob
 
 TIME_DIGITS = 6
-"""Iteration times are kept to so many digits behind the point, in s, so that equal ones are counted together."""
+"""Decimal digits of iteration times in s, so that equal ones are counted together."""
 WHOLE = 1e-6
-"""A part of an iteration that is not worth another one."""
+"""Fraction of an iteration below which the rest needs no further one."""
 
 
 class RunningJob(CountedJob):
@@ -79,7 +79,7 @@ class RunningJob(CountedJob):
 
     @cached_property
     def _efficiencies(self) -> tuple[float, ...]:
-        """Return what samples are worth: (φ + M0) / (φ + M) of a batch M larger than M0 (Pollux, equation 7)."""
+        """Return the statistical efficiency (φ + M0) / (φ + M) of a batch M larger than M0 (Pollux, equation 7)."""
         ratios = [max(count / self.job.servers, 1.0) for count in range(1, self.most + 1)]
         return tuple((self._noise_scale + 1.0) / (self._noise_scale + ratio) for ratio in ratios)
 
@@ -90,7 +90,7 @@ class RunningJob(CountedJob):
         return workers / self.job.servers * self._efficiencies[workers - 1]
 
     def claim(self, held: int) -> Claim:
-        """Return what a scheduler is told of it."""
+        """Return the job's claim for a scheduler."""
         left = max(self.work - self.done, 1e-9 * self.work)
         return Claim(
             self.job.job,
@@ -120,7 +120,7 @@ class RunningJob(CountedJob):
         return Iterating(self.placed, self.next_start_s, self.left, self.pace, self.slot_s, self.group)
 
     def place(self, placed: PlacedWorkers | None, now_s: float, restart_s: float) -> None:
-        """Go on with other workers, after the iteration that is under way, or wait without any."""
+        """Move to other workers after the current iteration, or wait without any."""
         before, self.placed = self.servers, placed
         if placed is None:
             self._resizes.append((now_s, 0))
@@ -144,7 +144,7 @@ class RunningJob(CountedJob):
         self.next_start_s = start_s
 
     def advance(self, table: Timetable, until_s: float) -> None:
-        """Count the iterations that start before a time; what is under way then is over by the next start."""
+        """Count the iterations that start before a time; the current one ends before the next start."""
         count = table.started_before(until_s, self.left)
         if not count:
             return
@@ -169,7 +169,7 @@ class RunningJob(CountedJob):
             self.end_s = self.next_start_s
 
     def run_alone(self) -> None:
-        """Do all iterations on a cluster of its own, on the workers that it asks for."""
+        """Run all iterations on a dedicated cluster, on the requested workers."""
         shape, workers = self.shape_on(self.job.servers), tuple(range(self.job.servers))
         nothing = np.zeros(0)
         self.place(
@@ -180,12 +180,11 @@ class RunningJob(CountedJob):
         self.advance(undisturbed(self.next_start_s, shape.profile.iteration_time_s), float("inf"))
 
     def _served(self) -> ServedRecord:
-        """Return how much longer what a served model sends in a while takes than that while."""
+        """Return the slowdown of a served model's sends."""
         while_s = self.shape_on(self.job.servers).profile.iteration_time_s
         beside = sends_time(self.weights)
         return ServedRecord(beside, sends_time(Counter([while_s])), max(beside.mean / while_s, 1.0))
 
 
 def _drawn(seed: int, job: str) -> float:
-    """Return a number in [0, 1) that depends on nothing but the seed and the job."""
     return float(np.random.default_rng([seed, zlib.crc32(job.encode())]).random())

@@ -34,8 +34,7 @@ from topoopt.topologies import (
 )
 
 PIPELINES = (1, 2, 4, 8)
-"""Parts of a message that follow each other a step apart: where steps load links unevenly, what one leaves free the
-next one takes."""
+"""Parts of a message that follow each other one step apart, such that uneven steps fill each other's gaps."""
 
 
 @lru_cache(maxsize=32)
@@ -85,10 +84,10 @@ def allreduce_by_broadcast(topology: Topology) -> Transfers:
 
 
 def broadcast_schedule(topology: Topology, chunks: int) -> Transfers:
-    """Return the all-gather itself, with every shard cut into so many chunks.
+    """Return the all-gather itself, with every shard cut into chunks.
 
-    Chunk c is of server ``c // chunks``. With :attr:`BroadcastSteps.chunks` of them, the fullest port carries in each
-    step what it must, or where that is no whole chunk, the next whole one.
+    Chunk c belongs to server ``c // chunks``. With :attr:`BroadcastSteps.chunks` of them, the load of the fullest
+    port in each step is minimal, rounded up to whole chunks.
     """
     if all_joined(topology):
         return _direct(topology, chunks)
@@ -118,7 +117,6 @@ def broadcast_schedule(topology: Topology, chunks: int) -> Transfers:
 
 
 def _direct(topology: Topology, chunks: int) -> Transfers:
-    """Return the one step of a full mesh."""
     n, src, dst = topology.servers, topology.src.astype(np.int64), topology.dst.astype(np.int64)
     none, all_chunks = np.zeros(len(src), np.int64), np.full(len(src), chunks)
     return Transfers(

@@ -5,7 +5,7 @@ from topoopt.collectives.schedule import Algorithm, Schedule, Send, Step
 
 
 def hierarchical(ranks: int) -> Schedule:
-    """Return the schedule for groups of consecutive ranks, as many as divide ``ranks`` up to its square root."""
+    """Return the schedule for groups of consecutive ranks; the group size is the largest divisor up to √``ranks``."""
     size = max(part for part in range(1, ranks + 1) if ranks % part == 0 and part * part <= ranks)
     groups = ranks // size
     pieces = groups  # each of the group's chunks is cut once more for the ring between groups

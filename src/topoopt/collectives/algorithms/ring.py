@@ -29,7 +29,7 @@ def all_gather(ranks: int) -> Schedule:
 
 
 def _steps_around(ranks: int, reduces: bool) -> tuple[Step, ...]:
-    """Return n-1 steps in which every rank passes on what came; where sums are passed on, a chunk earlier."""
+    """Return n-1 steps in which every rank forwards the last chunk received; sums start one chunk earlier."""
     earlier = int(reduces)
     return tuple(
         tuple(Send(r, (r + 1) % ranks, (r - step - earlier) % ranks, reduces) for r in range(ranks))

@@ -1,4 +1,4 @@
-"""Double binary tree AllReduce: two trees in which nobody forwards twice, each with half of the bytes.
+"""Double binary tree AllReduce: two trees in which no rank forwards twice, each with half of the bytes.
 
 References
 ----------
@@ -37,7 +37,7 @@ def two_trees(ranks: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the parents of every rank (-1 at the root) in both trees.
 
     Odd ranks are leaves of the first tree. The second is its mirror image (even ``ranks``) or the first
-    shifted by one (odd), so that with an even number nobody is an inner node of both.
+    shifted by one (odd), so that with an even number no rank is an inner node of both.
     """
     first = tuple(_parent(rank, ranks) for rank in range(ranks))
     place = [(rank + 1) % ranks if ranks % 2 else ranks - 1 - rank for rank in range(ranks)]

@@ -50,7 +50,7 @@ class Bound:
     why: str
 
     def time_s(self, size_bytes: float, alpha_s: float, server_bps: float) -> float:
-        """Return the seconds for a message of so many bytes."""
+        """Return the time for a message, seconds."""
         return self.steps * alpha_s + self.volume * size_bytes * 8.0 / server_bps
 
 
@@ -96,13 +96,13 @@ class CollectiveAnswer:
     operation : str
         Name in :data:`~topoopt.collectives.frontier.OPERATIONS`.
     size_bytes : float
-        M: of an all-gather what everyone has afterwards, of the others the buffer of a server.
+        M: the result of an all-gather, and the buffer of a server otherwise.
     alpha_s : float
         Time per step besides its bytes.
     ways : tuple of Way
         Every schedule, the quickest for this size first.
     chosen : Way
-        The quickest, or of the schedule that was asked for the quickest.
+        The fastest variant, of the requested schedule if there is one.
     crossings : tuple of Crossing
         Sizes at which the fastest schedule changes.
     played : PlayedSchedule or None
@@ -129,21 +129,22 @@ class CollectiveAnswer:
         return self.wiring.server_bps
 
     def time_s(self, way: Way | Bound, size_bytes: float | None = None) -> float:
-        """Return the seconds of a way, for this message or another."""
+        """Return the time of a schedule in seconds, for this message or another."""
         size = self.size_bytes if size_bytes is None else size_bytes
         return way.time_s(size, self.alpha_s, self.server_bps)
 
     def quickest(self, schedule: str) -> Way:
-        """Return the quickest way of a schedule."""
+        """Return the fastest variant of a schedule."""
         return next(way for way in self.ways if way.schedule == schedule)
 
     @property
     def best_of_each(self) -> tuple[Way, ...]:
-        """The quickest way of every schedule, the quickest first."""
+        """Fastest variant of every schedule, the fastest first."""
         return tuple(self.quickest(name) for name in dict.fromkeys(way.schedule for way in self.ways))
 
     def sizes(self, way: Way) -> tuple[float, float] | None:
-        """Return from which size to which a way is the quickest of all; None for never, infinity for always on."""
+        """Return the range of sizes for which a variant is the fastest of all; None for never, infinity for no
+        limit."""
         froms = {id(crossing.above): crossing.size_bytes for crossing in self.crossings}
         tos = {id(crossing.below): crossing.size_bytes for crossing in self.crossings}
         if id(way) in froms or id(way) in tos or (not self.crossings and way is self.ways[0]):
@@ -169,15 +170,15 @@ class CollectiveAnswer:
 
     @staticmethod
     def run(text: str) -> MscclRun:
-        """Run a file of MSCCL, and say what arrives."""
+        """Run an MSCCL file on simulated buffers."""
         return run_msccl(text)
 
     def to_frame(self) -> Frame:
-        """Return a row for each way, as pandas has it."""
+        """Return one row per variant as a pandas table."""
         return frame(self.rows())
 
     def rows(self, ways: Sequence[Way] | None = None) -> list[dict[str, Any]]:
-        """Return what is said of ways: steps, bytes, time, and for which sizes each is the quickest."""
+        """Return one row per variant: steps, bytes, time, and the sizes for which it is the fastest."""
         return [self._row(way) for way in (self.ways if ways is None else ways)]
 
     def _row(self, way: Way) -> dict[str, Any]:
@@ -236,12 +237,12 @@ def _named(way: Way) -> str:
 
 
 def crossing_bytes(below: Way, above: Way, alpha_s: float, server_bps: float) -> float:
-    """Return the size for which two ways take equally long, of which the first has fewer steps."""
+    """Return the size at which two variants are equally fast; the first has fewer steps."""
     return (above.steps - below.steps) * alpha_s * server_bps / 8.0 / (below.volume - above.volume)
 
 
 def quickest_by_size(ways: Sequence[Way], alpha_s: float, server_bps: float) -> tuple[Crossing, ...]:
-    """Return where the quickest changes, from small messages to large ones."""
+    """Return the sizes at which the fastest variant changes, from small messages to large ones."""
     crossings: list[Crossing] = []
     here = min(ways, key=lambda way: (way.steps, way.volume))
     while True:

@@ -1,4 +1,4 @@
-"""The table of schedules: for each operation, what can do it, and how that is made on a wiring."""
+"""The table of schedules: for each operation, its schedules and their construction on a wiring."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class Routed:
         return pair_links(self.wiring.topology, EcmpRoutes(self.wiring.topology), src, dst)
 
     def cost(self, moves: Moves) -> tuple[int, float]:
-        """Return steps and volume of a schedule; a step has as many links as its longest transfer."""
+        """Return steps and volume of a schedule; a step takes as many links as its longest transfer."""
         n, links = self.wiring.servers, len(self.wiring.topology)
         pairs, row = np.unique(moves.src * n + moves.dst, return_inverse=True)
         crossed = self.links(*np.divmod(pairs, n))
@@ -86,7 +86,7 @@ class Way:
     transfers: Callable[[], Transfers]
 
     def time_s(self, size_bytes: float, alpha_s: float, server_bps: float) -> float:
-        """Return the seconds for a message of so many bytes."""
+        """Return the time for a message, seconds."""
         return self.steps * alpha_s + self.volume * size_bytes * 8.0 / server_bps
 
 
@@ -142,7 +142,7 @@ def _ring_transfers(operation: str, orders: Orders) -> Transfers:
 
 
 def broadcast_ways(routed: Routed, operation: str) -> list[Way]:
-    """Return the breadth-first broadcast; reduce-scatters are that of the links the other way round."""
+    """Return the breadth-first broadcast; a reduce-scatter is that of the reversed links."""
     wiring = routed.wiring
     gather = broadcast_steps(wiring.topology, wiring.ports)
     back = wiring.topology if wiring.links == "duplex" else reversed_links(wiring.topology)
@@ -200,7 +200,7 @@ def _at_once(wiring_servers: int) -> Transfers:
 
 
 def direct_ways(routed: Routed, operation: str) -> list[Way]:
-    """Return an all-to-all sent at once: over shortest ways, equally and, on fewer servers, balanced."""
+    """Return all-to-alls sent at once: over shortest paths, equally and, on fewer servers, balanced."""
     wiring = routed.wiring
     n, topology = wiring.servers, wiring.topology
     demand = np.ones((n, n)) - np.eye(n)
@@ -243,7 +243,7 @@ BEST = "best"
 
 
 def ring_orders(wiring: Wiring, seed: int = 0) -> Orders:
-    """Return as many rings as are found that share no link, at most one a port; else one in order of the servers.
+    """Return as many link-disjoint rings as are found, at most one per port; else one in order of the servers.
 
     A circulant has a ring along each stride that meets all servers. Where these leave ports idle, disjoint Hamiltonian
     cycles are searched for, each walked both ways where links go both ways.

@@ -30,8 +30,6 @@ class Wiring:
 
     Attributes
     ----------
-    name : str
-        Name of the wiring.
     ports : int
         Ports per server and direction; some of them may be idle.
     links : str
@@ -68,7 +66,7 @@ class Wiring:
 
 
 def check_size(servers: int, links: int) -> None:
-    """Refuse what is too large before it is wired.
+    """Refuse too large a wiring before it is built.
 
     Raises
     ------
@@ -136,7 +134,7 @@ def family_wiring(
     InvalidInput
         For an unknown family, or a full mesh of directed links.
     Infeasible
-        If the family has no wiring of so many servers and ports.
+        If the family has no wiring with these servers and ports.
     """
     check_known("wiring", family, WIRED_DIRECTLY)
     if family != FULL_MESH:

@@ -87,7 +87,7 @@ class _Room:
         self._rank = {server: rank for rank, server in enumerate(rewiring.servers)}
 
     def blockers(self, patch: Patch) -> tuple[Patch, ...]:
-        """Return what is in the ports that a patch needs."""
+        """Return the patches in the ports that a patch needs."""
         there = (self._taken.get(port) for port in self._wiring.ports(patch))
         return tuple(sorted({one for one in there if one is not None}))
 
@@ -121,7 +121,7 @@ class _Room:
 
 
 def _next_step(room: _Room, left: Sequence[Patch]) -> Step:
-    """Return as many moves as may be done at once, at least one."""
+    """Return the largest step that may be done at once, at least one move."""
     choices = sorted(((room.blockers(patch), patch) for patch in left), key=lambda row: len(row[0]))
     chosen = _apart(room, choices)
     step = _step(room, chosen)
@@ -209,7 +209,7 @@ MOVE_COLUMNS = ("step", "action", "panel", "from_server", "from_interface", "to_
 
 
 def patch_rows(wiring: Wiring, patches: Iterable[Patch]) -> list[dict[str, int]]:
-    """Return the panel of each patch and what it joins."""
+    """Return the panel and the ends of each patch."""
     return [
         dict(zip(MOVE_COLUMNS[2:], (wiring.panel_of(patch), *astuple(patch)), strict=True))
         for patch in patches
@@ -217,7 +217,7 @@ def patch_rows(wiring: Wiring, patches: Iterable[Patch]) -> list[dict[str, int]]
 
 
 def move_rows(wiring: Wiring, order: MoveOrder) -> list[tuple[Any, ...]]:
-    """Return the moves as rows of :data:`MOVE_COLUMNS`, of each step first what is unplugged."""
+    """Return the moves as rows of :data:`MOVE_COLUMNS`, in each step, unplugging comes first."""
     return [
         (number, action, wiring.panel_of(patch), *astuple(patch))
         for number, step in enumerate(order.steps, 1)

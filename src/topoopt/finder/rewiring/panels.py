@@ -48,7 +48,7 @@ class DivisionProblem:
     dead: Mapping[tuple[int, int], int]
 
     def room_at(self, vertex: int, panel: int) -> int:
-        """Return how many interfaces of a vertex on a panel work."""
+        """Return the number of working interfaces of a vertex on a panel."""
         return self.room[panel] - self.dead.get((vertex, panel), 0)
 
 
@@ -90,8 +90,8 @@ def improved_division(problem: DivisionProblem, panels: Panels) -> Panels:
 def _divided(problem: DivisionProblem) -> "_Coloring | None":
     """Return a division found along chains; None if none of several orders of the links comes to an end.
 
-    First what is there stays, and the others push their way in. Where that does not work, all links are divided
-    anew, in other orders, and panels are exchanged afterwards so that links stay.
+    First, present links stay, and the others are inserted. If that fails, all links are divided anew, in other
+    orders, and panels are exchanged afterwards so that links stay.
     """
     links = problem.links
     coloring = _Coloring(problem)
@@ -149,7 +149,7 @@ class _Coloring:
         return True
 
     def _throw_in(self, link: int, pending: deque[int], rng: np.random.Generator) -> bool:
-        """Give the link a panel that one of its ends has free, and throw out what the other end has there."""
+        """Give the link a panel that one of its ends has free, and evict the other end's link there."""
         a, b = self._ends[link]
         options = [
             (self._panel[other] == self._wish[other], rng.random(), panel, other)
@@ -251,7 +251,6 @@ class _Coloring:
         return any((vertex, panel) in self._problem.dead for vertex in vertices for panel in (one, other))
 
     def _shift(self, moves: list[tuple[int, int]], vertex: int, panel: int) -> int:
-        """Return by how much the moves change the links of a vertex on a panel."""
         change = 0
         for link, to in moves:
             if vertex in self._ends[link]:
@@ -281,7 +280,7 @@ class _Coloring:
 
 
 def _integer_program(problem: DivisionProblem) -> tuple[Panels, bool] | None:
-    """Solve it exactly: x[pair, panel] links, of which at most as many as before count as kept, y <= x."""
+    """Solve it exactly: x[pair, panel] links, of which y <= x are kept, at most as many as before."""
     links, pairs, width = problem.links, list(problem.links), len(problem.room)
     size = len(pairs) * width
     if not size:

@@ -2,9 +2,9 @@
 
 Servers are assigned to the ranks of a new topology such that as many links as possible exist already.
 
-Most common links of two unlabeled graphs is a quadratic assignment problem, hard in general. Up to eight servers all
-assignments are tried. Beyond, these are the maps r -> m·r + t (mod n), under which circulants stay circulants; what
-else there is comes from ``annealing.py``, which looks at the panels, too.
+Most common links of two unlabeled graphs is a quadratic assignment problem, hard in general. Up to eight servers
+all assignments are tried. Beyond, these are the maps r -> m·r + t (mod n), under which circulants stay circulants;
+others come from ``annealing.py``, which considers the panels, too.
 """
 
 import itertools
@@ -81,7 +81,7 @@ class Rewiring:
 def rewire(
     old: Wiring, topology: Topology, *, servers: Sequence[int] | None = None, relabel: bool = True
 ) -> Rewiring:
-    """Return how to patch a topology with the fewest moved fibers.
+    """Return the patching of a topology with the fewest moved fibers.
 
     Patches of the old wiring that end at one of the servers and are not wanted are unplugged. All others stay.
 
@@ -160,7 +160,6 @@ def _by_rank(wiring: Wiring, here: Sequence[int], panels: bool = True) -> Wiring
 
 
 def _renamed(patch: Patch, name: Mapping[int, int], wiring: Wiring) -> Patch:
-    """Return a patch between other servers."""
     one, other = ((name[server], interface) for server, interface in patch.ends)
     return wiring.joined(one, other)
 
@@ -168,7 +167,7 @@ def _renamed(patch: Patch, name: Mapping[int, int], wiring: Wiring) -> Patch:
 def _orders(
     links: Links, inside: Wiring, fresh: Wiring, here: Sequence[int], relabel: bool
 ) -> tuple[int, list[tuple[int, Ints]]]:
-    """Return how many links can stay at most, and orders of the ranks worth trying with how many can in each."""
+    """Return the most links that can stay, and promising orders of the ranks with their number of links."""
     duplex = inside.links == "duplex"
     rank = {server: index for index, server in enumerate(here)}
     there = Counter((rank[patch.src], rank[patch.dst]) for patch in inside.patches)
@@ -205,9 +204,9 @@ def annealed_places(
 ) -> Iterator[Ints]:
     """Yield assignments of ranks to servers in which many patches of ``new`` are patches of ``old``.
 
-    The panels of both stay what they are, where they have several. That is harder than to have many links in common,
-    but links that are in common on other panels must move nevertheless: on 128 servers of 4 ports 138 of 256 cables
-    stay like this, where a division among panels of the most common links that are found, 149, leaves 72.
+    The panels of both are kept, where they have several. That is harder than having many links in common, but
+    links in common on different panels must move nevertheless: on 128 servers with 4 ports, 138 of 256 cables stay
+    like this, while a division among panels of the most common links found, 149, leaves 72.
 
     Parameters
     ----------
@@ -272,12 +271,12 @@ def link_matrix(links: Mapping[Pair, int], servers: int, duplex: bool) -> Floats
 
 
 def common_links(old: Floats, new: Floats, place: Ints) -> int:
-    """Return how many links, counted each way, are in both when rank r sits on server ``place[r]``."""
+    """Return the number of links, counted per direction, in both when rank r sits on server ``place[r]``."""
     return int(np.minimum(old[np.ix_(place, place)], new).sum())
 
 
 def orderly_relabelings(old: Floats, new: Floats) -> list[Ints]:
-    """Return assignments of ranks to servers with many common links: of few servers all, else the maps.
+    """Return assignments of ranks to servers with many common links: all for few servers, else the maps.
 
     More than one, since of equally good ones some can be divided among panels with more links in place.
 
@@ -303,7 +302,7 @@ def orderly_relabelings(old: Floats, new: Floats) -> list[Ints]:
 
 
 def most_common_links(old: Floats, new: Floats) -> int:
-    """Return a number of common links, counted each way, that no assignment exceeds.
+    """Return an upper bound on the common links, counted per direction, of any assignment.
 
     For symmetric A and B and any permutation P, |A - PBPᵀ|² is at least the sum of squared differences of the sorted
     eigenvalues (Hoffman and Wielandt); for others the same holds of singular values (Mirsky). Entries differ by at

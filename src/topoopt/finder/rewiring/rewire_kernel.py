@@ -96,7 +96,7 @@ def anneal_places(
 def _gain(
     old: Old, of: Ints, other: Ints, panel: Ints, out: Ints, into: Ints, place: Ints, u: int, v: int
 ) -> int:
-    """Return how many more links of rank u stay where it takes the server of v, and v that of u.
+    """Return how many more links of rank u stay if it swaps servers with v.
 
     Those between the two are counted for the lower rank only.
     """
@@ -116,12 +116,10 @@ def _gain(
 
 @compiled
 def _below(most: int, state: NDArray[np.uint64]) -> int:
-    """Return a random number from 0 to most - 1."""
     return int(_share(state) * most)
 
 
 @compiled
 def _share(state: NDArray[np.uint64]) -> float:
-    """Return a random number from 0 to below 1."""
     state[0] = mix(state[0])
     return float(state[0] >> _ELEVEN) * 2.0**-53

@@ -125,7 +125,7 @@ class Wiring:
         Raises
         ------
         InvalidInput
-            If what is to be removed is not there, or a port is not free.
+            If a patch to be removed is not there, or a port is not free.
         """
         gone = set(removed)
         missing = gone - set(self.patches)
@@ -169,7 +169,7 @@ def wire(topology: Topology, degree: int, links: str, interfaces_per_panel: int 
     InvalidInput
         If the topology is not one of direct links of that kind, or has more of them than interfaces.
     Infeasible
-        If the links cannot be divided among panels of so many interfaces.
+        If the links cannot be divided among panels with this many interfaces.
     """
     width, placed = interfaces_per_panel, placed_links(topology, degree, links)
     for tried in (1, 2, degree) if width is None else (width,):
@@ -237,7 +237,7 @@ def repatched(patches: Sequence[Patch], now: Wiring) -> Wiring:
 
 
 def _other_side(now: Wiring) -> Callable[[int], int]:
-    """Return the two sides of a fiber as different ports: -1 - s is where server s hears; it undoes itself."""
+    """Return the map of a fiber's receiving server s to the port -1 - s, and back; identity for duplex cables."""
     return (lambda server: server) if now.links == "duplex" else (lambda server: -1 - server)
 
 
@@ -257,7 +257,7 @@ def _problem(links: Mapping[Pair, int], now: Wiring) -> DivisionProblem:
 
 
 def _plugged(panels: Panels, now: Wiring) -> Wiring:
-    """Give every link its interfaces: those that it has, else the lowest free ones of its panel."""
+    """Give every link its interfaces: its present ones, else the lowest free ones of its panel."""
     stay: dict[tuple[int, int, int], list[Patch]] = {}
     for patch in now.patches:
         stay.setdefault((patch.src, patch.dst, now.panel_of(patch)), []).append(patch)
@@ -345,12 +345,12 @@ def joined_by(wiring: DirectWiring, ports: PortedLinks | None) -> Joined:
 def wired_in_room(old: Joined, new: Joined, interfaces_per_panel: int | None) -> tuple[Wiring, Topology, int]:
     """Return the wiring of the old topology, the new one in the same room, and the room's servers.
 
-    Ports that the old links are known to have stay theirs, where so many interfaces share a panel or whole panels do.
+    Known ports of the old links are kept if as many interfaces share a panel, or whole panels do.
 
     Raises
     ------
     InvalidInput
-        If there are not so many interfaces for a panel.
+        If a panel would have more interfaces than a server.
     """
     room, degree = max(old.servers, new.servers), max(old.degree, new.degree)
     before, after = _in_room(old.topology, room), _in_room(new.topology, room)
@@ -369,5 +369,4 @@ def wired_in_room(old: Joined, new: Joined, interfaces_per_panel: int | None) ->
 
 
 def _in_room(topology: Topology, servers: int) -> Topology:
-    """Return the same links in a room of more servers."""
     return replace(topology, servers=servers, nodes=servers, offsets=(), rings=())

@@ -1,4 +1,4 @@
-"""``topoopt cost`` and ``topoopt choose``: what the network costs on every fabric, and which one to buy."""
+"""``topoopt cost`` and ``topoopt choose``: price of the network on every fabric, and the best one to buy."""
 
 from collections.abc import Sequence
 from typing import Annotated, TypedDict

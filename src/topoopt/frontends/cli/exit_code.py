@@ -21,7 +21,7 @@ ParserError: type[Exception] = typer.BadParameter.__mro__[2]
 
 
 def exit_code_of(error: BaseException) -> int:
-    """Say what went wrong in one line and return the exit code; raise again what is not the user's mistake."""
+    """Print the error in one line and return the exit code; re-raise errors that are not the user's."""
     if isinstance(error, TopoOptError):
         return _say(str(error), USER_MISTAKE)
     if isinstance(error, ParserError):

@@ -1,4 +1,4 @@
-"""``topoopt fail``: what a failure costs a plan, how it is repaired, and what a month of failures leaves."""
+"""``topoopt fail``: cost of a failure, its repair, and availability over a month of failures."""
 
 from typing import Annotated, TypedDict
 

@@ -12,7 +12,7 @@ from rich.text import Text
 from topoopt.frontends.cli.help_topics import COMMON, EXAMPLES, FEW, OF_VERB
 
 LEAST_TEXT = 24
-"""Columns that the text of a flag needs at least; where there are fewer, it stands below the flag."""
+"""Least width of a flag's text; if there is less, the text goes below the flag."""
 
 WIDE = 100
 """Columns of a terminal from which on there is more room for choices."""
@@ -24,7 +24,7 @@ AROUND = 8
 """Columns that the frame of a box and the gaps between its columns take."""
 
 Row = tuple[str, str, Text]
-"""The names of a parameter, what its values look like, and what it is."""
+"""The names of a parameter, the form of its values, and its text."""
 
 
 def print_help(context: Any, command: Any, every: bool = False) -> None:
@@ -66,7 +66,7 @@ def print_help(context: Any, command: Any, every: bool = False) -> None:
 
 
 def _rows(rows: Sequence[Row], width: int) -> RenderableType:
-    """Return flags, values and texts side by side; where that leaves no room for texts, these stand below."""
+    """Return flags, values and texts side by side; texts without room go below."""
     names, values = (max(map(_widest, column)) for column in list(zip(*rows, strict=True))[:2])
     if width - names - values - AROUND < LEAST_TEXT:
         lines: list[RenderableType] = []
@@ -85,7 +85,6 @@ def _rows(rows: Sequence[Row], width: int) -> RenderableType:
 
 
 def _row(parameter: Any, context: Any, wide: bool) -> Row:
-    """Return what the help says of one parameter."""
     described = parameter.help or ""
     _, record = parameter.get_help_record(context)
     more = record.removeprefix(described).strip()
@@ -107,7 +106,7 @@ def _names(parameter: Any) -> str:
 
 
 def _lines(choices: Iterable[str], most: int) -> list[str]:
-    """Return choices with a bar between, in lines of at most so many characters where that is possible."""
+    """Return choices with a bar between, in lines of at most ``most`` characters where possible."""
     first, *others = choices
     lines = [first]
     for choice in others:

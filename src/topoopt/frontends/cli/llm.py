@@ -56,12 +56,12 @@ class FitFiles(TypedDict, total=False):
 
 TransformerArgument = Annotated[str | None, TRANSFORMER]
 OF_ONE = ("--estimator", "--uneven-stages", "--latency")
-"""Flags that no column of a table of runs stands for."""
+"""Flags without a column in a table of runs."""
 
 
 @panel("Table of runs")
 class RunsFiles(TypedDict, total=False):
-    """The runs, and what is written."""
+    """The runs, and output files."""
 
     runs: Annotated[str, Word("FILE.csv")]
     """Estimate every run of a table instead, and compare with its measured times."""
@@ -182,7 +182,7 @@ def calibrate(
 ) -> None:
     """Fit a calibration to measured step times, and report its error on held-out runs.
 
-    A handful of runs is enough: what they have no say in stays as it starts.
+    A handful of runs is enough: parameters that they do not constrain stay at their start.
     """
     out = files.get("out")
     check_writable(out, "--out", runs_file)

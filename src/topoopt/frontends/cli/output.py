@@ -14,7 +14,7 @@ from topoopt.base.errors import InvalidInput
 from topoopt.schema.files import check_name, check_table_name, is_file, target_of
 
 SPEED_OF_LAST_S = 600.0
-"""Points of a sweep take unequal times: a shorter stretch says little of what is left."""
+"""Points of a sweep take unequal times: a shorter window would estimate the rest poorly."""
 if TYPE_CHECKING:
     from rich.console import Console
 WIDTH_IN_A_FILE = 110
@@ -95,14 +95,14 @@ def progress(what: str, *, remaining: bool = False) -> Iterator[Progress]:
 
 
 def check_writable(path: str | None, flag: str, *reads: str | None) -> None:
-    """Refuse a place where nothing can be written, and what a written file must not take the place of.
+    """Refuse a path that cannot be written, or must not be replaced.
 
     A file is replaced as a whole, so a device such as ``/dev/null`` or a pipe would be gone afterwards.
 
     Parameters
     ----------
     *reads
-        Files that the verb reads, and that must not be lost to what it writes.
+        Files that the verb reads, and that its output must not replace.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def check_table(path: str | None, flag: str) -> None:
 
 
 def check_folder_name(path: str | None, flag: str) -> None:
-    """Refuse what names no folder, or a file.
+    """Refuse a name that is a file or no folder name.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""``topoopt plan``, ``compare`` and ``traffic``: a job planned, on other fabrics, and what it sends."""
+"""``topoopt plan``, ``compare`` and ``traffic``: plan of a job, comparison of fabrics, and traffic of the job."""
 
 import shlex
 from collections.abc import Sequence
@@ -122,7 +122,7 @@ def plan(
 ) -> None:
     """Optimize parallelization strategy, topology and routing together, and compare with other networks.
 
-    Of a transformer the best configurations (tensor, pipeline, data, context and expert parallel degrees,
+    For a transformer, the best configurations (tensor, pipeline, data, context and expert parallel degrees,
     micro-batch, recomputation …) are each wired and simulated.
     """
     out = files.get("out")

@@ -14,7 +14,7 @@ from topoopt.schema.words import FineTuneWords, RlWords, Word, defaults, panel
 
 @panel("Table of runs")
 class RlRunsFiles(TypedDict, total=False):
-    """The runs, and what is written."""
+    """The runs, and output files."""
 
     runs: Annotated[str, Word("FILE.csv")]
     """Predict every measured step of a table instead, and compare with its measured times."""

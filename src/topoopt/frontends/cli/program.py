@@ -107,7 +107,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def _raise_again(lost: "sys.UnraisableHookArgs") -> None:
-    """Raise an interrupt again that came where nobody above hears of it, such as the deletion of an object."""
+    """Re-raise an interrupt that could not propagate, such as during the deletion of an object."""
     if issubclass(lost.exc_type, KeyboardInterrupt):
         signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
     else:

@@ -81,7 +81,7 @@ def serving(
 
 
 def _write_plan(out: str | None, answer: topoopt.ServingAnswer) -> Infeasible | None:
-    """Write the plan; where nothing is sent there is none, which is said below the answer."""
+    """Write the plan; without traffic there is none, which is noted below the answer."""
     if out is None:
         return None
     try:
@@ -92,7 +92,7 @@ def _write_plan(out: str | None, answer: topoopt.ServingAnswer) -> Infeasible | 
 
 
 def _measured_runs(files: Mapping[str, Any], given: list[str], as_json: bool) -> None:
-    """Answer for a table of measured runs; every row of it says what flags say of a model."""
+    """Answer for a table of measured runs, whose rows replace the flags about a model."""
     runs, calibrate, out = files.get("runs"), files.get("calibrate"), files.get("out")
     if given:
         raise InvalidInput(f"{given[0]}: with a table of runs, every row says its own; leave it out")

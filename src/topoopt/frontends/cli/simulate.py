@@ -107,7 +107,7 @@ def check_files(files: SimulationFiles, sources: Sequence[str]) -> None:
 
 
 def write_files(run: "topoopt.Simulation", files: SimulationFiles) -> None:
-    """Write what was asked for; a .fbuf first, which not every simulation can be."""
+    """Write the requested files; a .fbuf first, since not every simulation has one."""
     if "write_fbuf" in files:
         run.write_fbuf(files["write_fbuf"], files["drop_rings"])
     if "timeline" in files:

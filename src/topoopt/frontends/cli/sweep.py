@@ -1,4 +1,4 @@
-"""``topoopt sweep`` and ``topoopt results``: many plans from one file, and what is stored of them."""
+"""``topoopt sweep`` and ``topoopt results``: many plans from one file, and their stored results."""
 
 import shlex
 from typing import Annotated, TypedDict
@@ -66,8 +66,8 @@ def sweep(
 ) -> None:
     """Plan every combination of models, clusters, networks and seeds in a file, and store the results.
 
-    What is in the results file already is not computed again: after Ctrl-C, a crash, or with more values in the
-    sweep, the same command goes on. Read them with topoopt results.
+    Points in the results file are not computed again: after Ctrl-C, a crash, or with more values in the sweep, the
+    same command continues. Read the results with topoopt results.
     """
     preview = _preview(file, words)
     place = preview.out
@@ -87,7 +87,6 @@ def sweep(
 
 
 def _preview(file: str, words: SweepWords) -> "topoopt.SweepPreview":
-    """Return what there is to do, and what is done."""
     preview = topoopt.sweep(file, **(words | {"dry_run": True}))
     assert isinstance(preview, topoopt.SweepPreview)
     return preview

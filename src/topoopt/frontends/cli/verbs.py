@@ -1,7 +1,7 @@
 """The groups of verbs: a verb's module is imported when the verb is called; a misspelled one gets the nearest.
 
-A table has what the list of verbs says of each, so that ``topoopt --help`` imports none of
-them. This is the one place where the command line imports late. Plug-ins complete the table.
+A table has the list's entry of each verb, so that ``topoopt --help`` imports none of them. This is the only place
+where the command line imports late. Plug-ins complete the table.
 """
 
 import inspect
@@ -63,7 +63,7 @@ class Verb(TyperCommand):
         import_module("topoopt.frontends.cli.help_page").print_help(ctx, self, every)
 
     def make_context(self, *words: Any, **more: Any) -> Any:
-        """Read the words; a number that makes no sense is an :class:`~topoopt.base.errors.InvalidInput`."""
+        """Parse the options; an invalid number raises :class:`~topoopt.base.errors.InvalidInput`."""
         context = super().make_context(*words, **more)
         check_numbers(context)
         return context
@@ -100,7 +100,7 @@ class Verb(TyperCommand):
         return words
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the verb; a mistake in a word is one in its flag here."""
+        """Run the verb; errors in an option name its flag."""
         try:
             return super().invoke(ctx)
         except TopoOptError as error:
@@ -152,7 +152,7 @@ class Verbs(TyperGroup):
         return _plain_flags(super().get_params(ctx))
 
     def make_context(self, *words: Any, **more: Any) -> Any:
-        """Read the words; Ctrl-C is an ``Abort`` here, too."""
+        """Parse the options; Ctrl-C is an ``Abort`` here, too."""
         try:
             return super().make_context(*words, **more)
         except KeyboardInterrupt:
@@ -230,7 +230,6 @@ def load(package: str, name: str, commands: Commands | None = None) -> Any:
 
 @cache
 def _command(verb: Any, name: str) -> Any:
-    """Return the command of a verb; a process that runs many builds each once."""
     command: Any
     if isinstance(verb, typer.Typer):
         command = typer.main.get_group(verb)
@@ -243,10 +242,10 @@ def _command(verb: Any, name: str) -> Any:
 
 
 def flagged(message: str, names: Mapping[str, str]) -> str:
-    """Return a message of the library with the words of a verb as its flags, which ``names`` has by word.
+    """Return a message of the library with a verb's options written as flags; ``names`` maps options to flags.
 
-    A word is one at the beginning of the message, before ``=`` and a value, or with an underscore in it. Before a
-    colon at the beginning it may be one of several, or have its unit. What stands in a file is no flag.
+    Options are recognized at the beginning of the message, before ``=`` and a value, or by an underscore. Before a
+    colon at the beginning an option may be one of several, or have its unit. Keys in a file are no flags.
 
     Examples
     --------
@@ -275,7 +274,7 @@ def flagged(message: str, names: Mapping[str, str]) -> str:
 
 
 def _flag(word: str, flags: Mapping[str, str]) -> str:
-    """Return the flag of the plural of a word, or of the word without its unit; else the word."""
+    """Return the flag of the plural of an option, or of the option without its unit; else the option."""
     names = f"{word}s", word.rpartition("_")[0]
     return next((flags[name] for name in names if name in flags), word)
 
@@ -306,7 +305,7 @@ def check_numbers(context: Any) -> None:
 
 
 def check_words(words: list[str]) -> None:
-    """Refuse words that are not UTF-8, such as file names of another time; no result could name them.
+    """Refuse arguments that are not UTF-8, such as old file names; no result could name them.
 
     Raises
     ------

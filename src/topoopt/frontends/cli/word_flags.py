@@ -1,4 +1,4 @@
-"""Let a verb take whole vocabularies: each of their words is a flag, and what was given comes as one mapping."""
+"""Let a verb take whole vocabularies: each of their options is a flag, and given values are passed as one mapping."""
 
 import inspect
 import re
@@ -23,12 +23,12 @@ TRANSFORMER = Argument(
 def refuse_beside_runs(
     model: str | None, words: Mapping[str, Any], usual: Mapping[str, Any], of_one: Sequence[str] = ()
 ) -> None:
-    """Refuse what a table of runs answers row by row: a model, and flags with another value than the usual one.
+    """Refuse options that a table of runs gives row by row: a model, and flags that differ from their defaults.
 
     Parameters
     ----------
     of_one
-        Flags that no column of the table stands for.
+        Flags without a column in the table.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def refuse_beside_runs(
 
 
 def spread(verb: Callable[..., None]) -> Callable[..., None]:
-    """Return the verb with each parameter that is a vocabulary replaced by one parameter per word.
+    """Return the verb with each vocabulary parameter replaced by one parameter per option.
 
     The verb itself is called with those words that were given or have a default.
     """
@@ -76,7 +76,6 @@ def spread(verb: Callable[..., None]) -> Callable[..., None]:
 
 
 def _parameter(described_word: DescribedWord) -> inspect.Parameter:
-    """Return a word as typer's parameter."""
     word = described_word.word
     # ``words`` as flags, and no brackets that would be markup
     with_flags = re.sub(r"``(\w+)``", lambda word: as_flag(word[1]), described_word.text)
@@ -107,7 +106,6 @@ def _flags(described_word: DescribedWord) -> Sequence[str]:
 
 
 def _value(described_word: DescribedWord, value: Any) -> Any:
-    """Return the value of a word that a flag's value stands for."""
     if _is(described_word, Mapping):
         return changed(described_word.name, value)
     if _is(described_word, Sequence) and not described_word.word.repeated:
@@ -120,7 +118,7 @@ def _is(described_word: DescribedWord, kind: type) -> bool:
 
 
 def listed(text: str, flag: str, what: str) -> tuple[str, ...]:
-    """Return the words of ``a,b,c``, each once; nothing for ``none``.
+    """Return the items of ``a,b,c``, each once; empty for ``none``.
 
     Raises
     ------

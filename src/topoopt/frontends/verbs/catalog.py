@@ -1,4 +1,4 @@
-"""``topoopt.models`` and ``topoopt.hardware``: the models that come with topoopt, and what can be bought."""
+"""``topoopt.models`` and ``topoopt.hardware``: included models, and the hardware catalog."""
 
 import os
 from dataclasses import replace

@@ -111,13 +111,12 @@ def run(
     trace
         A trace or its file; none where ``generate=True`` or ``trace_preset`` draws one.
     fabrics
-        Names of ``topoopt.catalog.networks_of("cluster")``; those of ``compared_by("cluster")`` by default.
-        With ``scheduler``, one network: ``cassini-24`` where not given, or a shared
-        one.
+        Names of ``topoopt.catalog.networks_of("cluster")``; those of ``compared_by("cluster")`` by default. With
+        ``scheduler``, one network: ``cassini-24`` where not given, or a shared one.
     prices
         A price list's name, or a file that is laid over it, by which fabrics are priced and fat-trees dimensioned.
     on_progress
-        Called with the stage, what is done and what there is.
+        Progress callback: stage, items done, and total.
     **words
         The flags of ``topoopt cluster run`` with underscores; ``save_trace`` is a file for the jobs that were drawn.
 
@@ -168,7 +167,7 @@ def _is_transformer(job: TraceJob) -> bool:
 
 
 def _reference_machine(words: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the words of the accelerator's reference system, of which some may be given."""
+    """Return the options of the accelerator's reference system, updated with given ones."""
     servers = {"servers": AUTHORS_MACHINE["servers"]}
     machine = transformer_cluster(JobRequest(cluster=cluster_fields({**servers, **words})))
     return {
@@ -180,7 +179,6 @@ def _reference_machine(words: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _trace(trace: TraceSource | None, words: Mapping[str, Any], settings: ClusterSettings) -> Trace:
-    """Return the trace that is given, or draw one."""
     drawn = [word for word, value in pick(words, GeneratorWords).items() if value is not False]
     if trace is None:
         if "trace_preset" in words:
@@ -225,7 +223,7 @@ def preset_trace(words: Mapping[str, Any], settings: ClusterSettings) -> Trace:
 
 
 def cluster_settings(words: Mapping[str, Any], prices: str) -> ClusterSettings:
-    """Return how the cluster is run.
+    """Return the settings of the cluster.
 
     Raises
     ------
@@ -265,7 +263,7 @@ def cluster_settings(words: Mapping[str, Any], prices: str) -> ClusterSettings:
 
 
 def generator_settings(words: Mapping[str, Any], seed: int) -> GeneratorSettings:
-    """Return what to draw.
+    """Return the settings of the generated trace.
 
     Raises
     ------
@@ -301,7 +299,7 @@ def generator_settings(words: Mapping[str, Any], seed: int) -> GeneratorSettings
 def scheduled_cluster(
     words: Mapping[str, Any], settings: ClusterSettings, fabrics: Sequence[str] | None
 ) -> ScheduledCluster:
-    """Return network, machine and schedulers that the words ask for.
+    """Return network, machine and schedulers from the options.
 
     Raises
     ------
@@ -341,7 +339,7 @@ def of_workers(settings: ClusterSettings, network: WorkerNetwork) -> ClusterSett
 
 
 def refuse_schedule_words(words: Mapping[str, Any]) -> None:
-    """Refuse words of a scheduler where none is asked for."""
+    """Refuse scheduler options without a scheduler."""
     for word in ScheduleWords.__annotations__:
         _refuse_changed(words, word, "is for a scheduler; give one, such as scheduler=themis")
 
@@ -394,6 +392,6 @@ def _network(
 
 
 def _refuse_changed(words: Mapping[str, Any], word: str, why: str) -> None:
-    """Refuse a word that has another value than its default, which is what the command line always gives."""
+    """Refuse an option that differs from its default, which the command line always passes."""
     if word in words and words[word] != defaults(ClusterWords).get(word):
         raise InvalidInput(f"{word}: {why}")

@@ -1,4 +1,4 @@
-"""``topoopt.cost`` and ``topoopt.choose``: what the network costs on every fabric, and which one to buy."""
+"""``topoopt.cost`` and ``topoopt.choose``: price of the network on every fabric, and the best one to buy."""
 
 import os
 import tempfile
@@ -77,8 +77,8 @@ def choose(
     """Choose the network to buy for a mix of jobs: every degree, bandwidth and fabric, cost against time.
 
     Networks are priced first. Those that may be on the front of money and time are planned, each for every job of the
-    mix, until no other can be on it. Of the front the network is taken on which a year of work costs least, or the best
-    within a limit; and what would change that is said.
+    mix, until no other can be on it. Of the front the network is taken on which a year of work costs least, or the
+    best within a limit; and the answer gives the changes that would alter it.
 
     Parameters
     ----------
@@ -86,10 +86,10 @@ def choose(
         ``MODEL``, ``MODEL:SHARE`` or ``MODEL@SERVERS:SHARE`` of each job, a model being a name or a job file and a
         share one of the year; or a mix file.
     out
-        A folder for the answer, a table of all networks, and the plans: the next call with it plans only what is not
-        there.
+        A folder for the answer, a table of all networks, and the plans: the next call with it plans only missing
+        networks.
     on_progress
-        Called with the stage, what is done and what there is.
+        Progress callback: stage, items done, and total.
     **words
         The flags of ``topoopt choose`` with underscores: ``servers``, ``degrees``, ``bandwidths``, ``budget_usd`` …
 
@@ -255,7 +255,7 @@ def cost(
 
 
 def _network(words: Mapping[str, Any]) -> PricedNetwork:
-    """Return the network of the words with the best rings for it."""
+    """Return the network of the options with the best rings for it."""
     settings = {**DEFAULT_CLUSTER, **pick(words, NetworkWords)}
     if "bandwidth" in settings:
         settings["link_bandwidth_bps"] = amount(parse_bandwidth, settings.pop("bandwidth"), "bandwidth")
@@ -272,7 +272,7 @@ def _network(words: Mapping[str, Any]) -> PricedNetwork:
 
 
 def _network_of_wiring(path: str, words: Mapping[str, Any], settings: Mapping[str, Any]) -> PricedNetwork:
-    """Return the network of a wiring file; words win over what it says of bandwidth and latency."""
+    """Return the network of a wiring file; options override its bandwidth and latency."""
     if not path:
         raise InvalidInput('wiring: expected a wiring file, got ""')
     if "servers" in words:
@@ -313,7 +313,7 @@ def _network_of_plan(whole: Plan) -> PricedNetwork:
 
 
 def _purchase(words: Mapping[str, Any], cluster: ClusterSpec, before: OwnershipTerms | None) -> Purchase:
-    """Return how it is bought; a plan's terms of ownership are taken over where no word says another.
+    """Return the purchase; a plan's terms of ownership are used where no option overrides them.
 
     Words that no fabric could use are refused.
     """

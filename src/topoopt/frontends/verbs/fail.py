@@ -1,4 +1,4 @@
-"""``topoopt.fail``: what a failure costs a plan, how it is repaired, and what a month of failures leaves."""
+"""``topoopt.fail``: cost of a failure, its repair, and availability over a month of failures."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -56,14 +56,13 @@ def fail(
     plan
         A plan or its file.
     on_progress
-        Called with the stage, what is done and what there is.
+        Progress callback: stage, items done, and total.
     **words
         One of ``link`` (``(3, 4)`` or ``"3-4"``), ``cable`` (its label), ``server``, ``panel`` (number or name), or
-        ``availability=True``. ``at``: when it
-        fails (``"3h"`` or seconds), for the course of the job; ``inventory``: the file that says which server,
-        interface, panel, port and cable is which; ``without``: names of repairs to leave out; ``rates``: a file of
-        failure rates; ``repaired_by`` and ``spares`` without one; ``days``, ``runs`` and ``seed`` of drawn failures;
-        ``optics``: what panels are; ``simulator``.
+        ``availability=True``. ``at``: when it fails (``"3h"`` or seconds), for the course of the job; ``inventory``:
+        the file that says which server, interface, panel, port and cable is which; ``without``: names of repairs to
+        leave out; ``rates``: a file of failure rates; ``repaired_by`` and ``spares`` without one; ``days``, ``runs``
+        and ``seed`` of drawn failures; ``optics``: kind of panels; ``simulator``.
 
     Returns
     -------
@@ -123,7 +122,7 @@ def _one(source: PlanSource, words: Mapping[str, Any], on_progress: Progress) ->
 
 
 def _names(given: GivenInventory, prediction: Prediction) -> Inventory:
-    """Return what everything is called, with a server after the last where the repair takes a spare one."""
+    """Return the names of all equipment, with an additional server if the repair takes a spare one."""
     state, repair = prediction.situation, prediction.chosen.repair
     assert repair is not None, "a chosen repair is possible"
     servers = state.plan.job.cluster.servers
@@ -219,7 +218,7 @@ def failed_part(words: Mapping[str, Any], plan: Plan, given: GivenInventory) -> 
 
 
 def _number(word: str, value: int | str) -> int | None:
-    """Return the number that is meant, if one is; longer ones than any are names of nothing."""
+    """Return the number in the text, if it is one; too long numbers match no part."""
     if isinstance(value, str):
         return int(value) if re.fullmatch(r"[+-]?[0-9]{1,15}", value) else None
     if abs(value) > MOST["servers"]:

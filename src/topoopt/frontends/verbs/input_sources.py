@@ -24,7 +24,7 @@ JoinedSource = Plan | str | os.PathLike[str]
 
 
 def joined_and_name(source: JoinedSource) -> tuple[Joined, str]:
-    """Return who is joined with whom, and what it is called: its file, or ``plan``.
+    """Return the joined servers and the source's name: its file, or ``plan``.
 
     Raises
     ------
@@ -64,8 +64,7 @@ def wiring_of_file(
     ------
     InvalidInput
         If it is neither wiring nor plan, see :func:`topoopt.topologies.wirings.read_wiring_file`; if ``links`` or
-        ``degree`` is
-        given for a plan, which says it.
+        ``degree`` is given for a plan, which says it.
     """
     if not is_plan_file(path):
         with expecting(path, "wiring", "plan"):
@@ -91,7 +90,7 @@ def with_rings(wiring: DirectWiring) -> DirectWiring:
 
 
 def plan_and_name(source: PlanSource) -> tuple[Plan, str]:
-    """Return the plan and what it is called: its file, or ``plan``.
+    """Return the plan and its name: its file, or ``plan``.
 
     Raises
     ------
@@ -106,7 +105,7 @@ def plan_and_name(source: PlanSource) -> tuple[Plan, str]:
 
 
 def inventory_of(source: InventorySource | None) -> GivenInventory:
-    """Return what is given of an inventory; nothing for nothing.
+    """Return the given inventory; empty for None.
 
     Raises
     ------

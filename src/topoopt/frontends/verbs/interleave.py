@@ -32,8 +32,8 @@ def interleave(
     Parameters
     ----------
     jobs
-        Profiles, plans or simulations, or files of jobs, plans, task graphs and counters: of what is no profile the
-        busiest link counts, see :func:`topoopt.phases`.
+        Profiles, plans or simulations, or files of jobs, plans, task graphs and counters: for sources other than
+        profiles, the busiest link is used, see :func:`topoopt.phases`.
     capacity
         Capacity of the link, such as ``"50Gbps"`` or bits per second.
     **words
@@ -47,7 +47,7 @@ def interleave(
     ------
     InvalidInput
         For a file that is no job, a capacity or a step that cannot be, jobs whose circle would be too long, a solver
-        that is not for so many jobs.
+        that cannot handle this many jobs.
 
     Examples
     --------

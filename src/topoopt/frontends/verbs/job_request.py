@@ -49,7 +49,7 @@ _LEAST = {"accelerators": 2, "zero": 0, **dict.fromkeys(COUNTS_FROM_ZERO, 0)}
 
 
 def job_request(source: Source, words: Mapping[str, Any]) -> JobRequest:
-    """Return what is asked for: the model or file, then the cluster, then the other words; the last one wins.
+    """Return the request: the model or file, then the cluster, then the other options; the last one wins.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def _training(words: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def training_words(words: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the words about a training that say something: the command line gives switches that are off, too."""
+    """Return the training options that are set: the command line also passes switches that are off."""
     usual = defaults(TrainingWords)
     return {name: value for name, value in pick(words, TrainingWords).items() if value != usual.get(name)}
 
@@ -119,7 +119,7 @@ def _settings(words: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def cluster_fields(words: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a cluster that words give."""
+    """Return the fields of a cluster given by options."""
     cluster = pick(words, _PLAIN_CLUSTER)
     for word, target in (
         ("bandwidth", "link_bandwidth_bps"),
@@ -139,7 +139,7 @@ def _batch(batch: int | None) -> int:
 
 
 def origin_of(request: JobRequest, job: Job) -> Origin:
-    """Return where the model and its times come from, and which network was assumed, as facts."""
+    """Return the origin of the model, its times, and the assumed network, as facts."""
     if is_transformer(request):
         found: Origin = ()
         if request.config:
@@ -174,7 +174,7 @@ def origin_of(request: JobRequest, job: Job) -> Origin:
 
 
 def search_options(request: JobRequest, words: Mapping[str, Any]) -> tuple[SearchOptions, JobRequest]:
-    """Return the options, and the request with what the preset says about costs.
+    """Return the options, and the request with the preset's cost model.
 
     A preset is the lowest layer, a job file's ``search`` goes above it, words above both.
 
@@ -224,7 +224,7 @@ def wiring_digest(options: SearchOptions, cluster: ClusterSpec) -> dict[str, str
     Raises
     ------
     Infeasible
-        If the family that is asked for has none of so many servers and ports.
+        If the requested family has none with these servers and ports.
     InvalidInput
         If the file is none, or joins other servers.
     """
@@ -237,7 +237,7 @@ def wiring_digest(options: SearchOptions, cluster: ClusterSpec) -> dict[str, str
 
 
 def refuse_search_words(request: JobRequest, words: Mapping[str, Any]) -> None:
-    """Refuse words about the search over operators where the job is a transformer.
+    """Refuse options of the operator search for a transformer.
 
     Raises
     ------
@@ -253,7 +253,7 @@ def refuse_search_words(request: JobRequest, words: Mapping[str, Any]) -> None:
 
 @contextmanager
 def _placed(place: str) -> Iterator[None]:
-    """Say of a mistake in an option that it stands in a file."""
+    """Add the file to error messages about an option."""
     try:
         yield
     except InvalidInput as error:

@@ -37,10 +37,10 @@ def simulate(
     Parameters
     ----------
     jobs
-        Profiles, job files, or what else :func:`topoopt.interleave` takes; none where ``communication`` says what equal
-        jobs send.
+        Profiles, job files, or other sources as in :func:`topoopt.interleave`; none where ``communication`` describes
+        equal jobs send.
     on_progress
-        Called with the stage, what is done and what there is.
+        Progress callback: stage, items done, and total.
     **words
         The flags of ``topoopt mltcp simulate`` with underscores: ``communication``, ``offset``, ``slope`` …
 

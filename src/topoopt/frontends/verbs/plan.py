@@ -1,4 +1,4 @@
-"""``topoopt.plan``, ``compare`` and ``traffic``: a job planned, on other fabrics, and what it sends."""
+"""``topoopt.plan``, ``compare`` and ``traffic``: plan of a job, comparison of fabrics, and traffic of the job."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -41,7 +41,7 @@ from topoopt.search import (
 def traffic(
     model: Source | Plan, *, on_progress: Progress = silent, **words: Unpack[TrafficWords]
 ) -> LaidTraffic:
-    """Return what one iteration moves: by pair of servers and by link.
+    """Return the traffic of one iteration: by pair of servers and by link.
 
     A plan has its own strategy and network. A model is data parallel, with embedding tables round-robin, on
     the network that is found for that; a transformer has the configuration that is the fastest in closed form.
@@ -51,7 +51,7 @@ def traffic(
     model
         A plan or its file; or whatever :func:`topoopt.plan` takes.
     on_progress
-        Called with the stage, what is done and what there is.
+        Progress callback: stage, items done, and total.
     **words
         The flags of ``topoopt traffic`` with underscores.
 
@@ -121,7 +121,7 @@ def compare(
         Algorithm of AllReduces, see :func:`topoopt.simulate`; by default the plan's. With ``auto``, every fabric
         uses rings where these are faster.
     on_progress
-        Called with the stage, what is done and what there is.
+        Progress callback: stage, items done, and total.
     **words
         Options of :func:`topoopt.plan`; for a plan, those of the search alone.
 
@@ -177,9 +177,9 @@ def plan(
     ----------
     model
         A model's name (see :func:`topoopt.models`), or a file: the ``config.json`` of a transformer, a program of
-        ``torch.export``, a model in ONNX, a job (of training, or one that serves a model), operators, a traffic matrix,
-        what a run has sent, a profile. Or a
-        model that is described in Python: an ``OperatorGraph``, the ``Traffic`` of a matrix, a ``TransformerModel``.
+        ``torch.export``, a model in ONNX, a job (of training, or one that serves a model), operators, a traffic
+        matrix, a recording, a profile. Or a model that is described in Python: an ``OperatorGraph``, the
+        ``Traffic`` of a matrix, a ``TransformerModel``.
     fabrics
         Names of baselines; the five of the paper, and rails, where not given.
     collective
@@ -187,7 +187,7 @@ def plan(
         (``stepped`` with the presets ``paper`` and ``released``): an algorithm for each message where that is a
         percent faster than rings.
     on_progress
-        Called with the stage, what is done and what there is.
+        Progress callback: stage, items done, and total.
     on_draft
         Called with each answer that is faster than all before it, while the search goes on.
     **words
@@ -228,7 +228,7 @@ def planned(
     collective: str | None = None,
     on_draft: Callable[[Draft], None] | None = None,
 ) -> tuple[Plan, SearchOptions]:
-    """Return a plan of what was asked for, and the options of its search."""
+    """Return the requested plan, and the options of its search."""
     said = {} if collective is None else {"collective": collective}
     priced = pricing(words)
     options, request = search_options(job_request(model, words).overlaid(JobRequest(settings=said)), words)
@@ -252,7 +252,7 @@ def planned(
 
 
 def plan_from_file(source: Source | Plan, words: Mapping[str, Any]) -> tuple[Plan, SearchOptions] | None:
-    """Return a plan, or that of a plan file, and its search options with the words above them; None for all else.
+    """Return a plan, given or from a file, and its search options with overrides; None for other sources.
 
     Raises
     ------

@@ -213,14 +213,14 @@ def finetune(
 ) -> FineTuning:
     """Estimate fine-tuning with LoRA, QLoRA or all weights: parallelism, memory, hours, cost.
 
-    LoRA, QLoRA and full fine-tuning stand beside each other; the one that is asked for comes first.
+    LoRA, QLoRA and full fine-tuning are compared; the requested one comes first.
 
     Parameters
     ----------
     model
         A transformer's name, the ``config.json`` of Hugging Face, or a model.
     on_progress
-        Called with the stage, what is done and what there is.
+        Progress callback: stage, items done, and total.
     **words
         The flags of ``topoopt finetune`` with underscores: ``accelerators``, ``lora_rank``, ``full``, ``tokens`` …
 
@@ -233,7 +233,7 @@ def finetune(
     InvalidInput
         For an unknown word or name, or degrees that do not go together.
     Infeasible
-        If the way that is asked for does not fit into memory.
+        If the requested method does not fit into memory.
 
     Examples
     --------
@@ -289,7 +289,6 @@ def finetune(
 
 
 def _first(words: Mapping[str, Any]) -> str:
-    """Return the way that is asked for."""
     if words["full"] and words["qlora"]:
         raise InvalidInput(
             "qlora: full trains all weights, which 4 bits are too few for; leave one of them out"
@@ -343,7 +342,7 @@ def _way(
     words: Mapping[str, Any],
     on_progress: Progress,
 ) -> TunedWay:
-    """Return a way as a plan has it, or of one server as a search in closed form has it."""
+    """Return a method as planned, or, for one server, as found by a search in closed form."""
     shared = pick(words, _SPLIT, _MACHINES)
     if "degree" not in asked:
         owned = pick(words, OwnershipWords, ["bandwidth"])

@@ -21,7 +21,7 @@ _RUNNING = {
     "staff": "staff_usd_per_year",
     "storage": "storage_usd",
 }
-"""Words of how a cluster is run, and what the fields of the noun are called."""
+"""Options of running costs, and the names of the fields."""
 _RUN = {"samples": "samples", "tokens": "tokens", "run_hours": "hours"}
 _SERVER = ("server_price", "server_power")
 _CALLED = {"fiber_length": "fiber_length_m"}
@@ -40,7 +40,7 @@ def assumed_by(words: Mapping[str, Any], system: System, accelerators: int, *fla
 
 
 def assumed_network(accelerator: str, degree: int, bandwidth_bps: float, words: Sequence[str]) -> str:
-    """Return which interfaces of a server were assumed, and by which words they are changed."""
+    """Return the assumed interfaces of a server, and the options that change them."""
     part = find_accelerator(accelerator)
     why = "the reference system of" if part.nic_bandwidth_bps else "no NIC is in the catalog for"
     usual = f"{degree} × {format_bandwidth(bandwidth_bps)} per server, {why} {part.name}"
@@ -48,14 +48,14 @@ def assumed_network(accelerator: str, degree: int, bandwidth_bps: float, words: 
 
 
 def cluster_of(words: Mapping[str, Any], system: System, accelerators: int) -> OwnedCluster:
-    """Return the machines with their price; of servers that are not full only what is used."""
+    """Return the priced cluster; of partly used servers only the used part is counted."""
     per_server = min(system.accelerators_per_server, accelerators)
     terms = ownership_terms(words, system.accelerator, per_server)
     return owned_cluster(system, accelerators, terms, pricing(words))
 
 
 def pricing(words: Mapping[str, Any]) -> Pricing:
-    """Return the price list, the accounting and the choices that words name, the usual ones for all else.
+    """Return the price list, the accounting and the options given, with defaults for the rest.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def ownership_terms(
     accelerators_per_server: int,
     before: OwnershipTerms | None = None,
 ) -> OwnershipTerms:
-    """Return the terms; what no word says is as it was ``before``, or the usual.
+    """Return the terms; missing ones are those of ``before``, or the defaults.
 
     Raises
     ------

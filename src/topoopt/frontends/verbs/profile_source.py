@@ -68,7 +68,7 @@ def profile_of_source(source: ProfileSource, how: HowProfiled = USUAL) -> Commun
 
 
 def phases_of_source(source: ProfileSource, how: HowProfiled = USUAL) -> JobPhases:
-    """Return what a job sends on its links in one iteration.
+    """Return the phases of a job on its links in one iteration.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def _ends(link: str) -> Ends:
 
 
 def _of_counters(path: str, how: HowProfiled) -> JobPhases:
-    """Return what counters say of a link, or of all that carry a hundredth of the busiest, whose period all have."""
+    """Return the profile from counters of one link, or of all with at least 1 % of the busiest one's bytes."""
     curves = read_counters(path)
     sent = {link: float(curve.sent_bytes[-1] - curve.sent_bytes[0]) for link, curve in curves.items()}
     order = sorted(curves, key=lambda link: -sent[link])

@@ -30,7 +30,7 @@ def report(
     """Write an interactive HTML page that works offline.
 
     Topology, traffic, timeline, other fabrics, bounds, search and strategy of a plan; times and prices of a
-    comparison; occupancy, iteration times and waiting of a cluster; what any other answer says.
+    comparison; occupancy, iteration times and waiting of a cluster; the page of any other answer.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def report(
     formats
         Formats of these figures.
     on_progress
-        Called with the stage, what is done and what there is.
+        Progress callback: stage, items done, and total.
 
     Returns
     -------

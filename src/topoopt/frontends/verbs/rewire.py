@@ -44,7 +44,7 @@ def rewire(
         If the two have different kinds of links, servers that hang on switches, or do not go together otherwise;
         for mistakes in the inventory, with the line.
     Infeasible
-        If what is to be joined goes to different panels of the inventory.
+        If ports to be joined are on different panels of the inventory.
 
     Examples
     --------

@@ -45,13 +45,13 @@ def serving(
 ) -> ServingAnswer:
     """Say which deployment of a transformer on which network answers users in time, for the least money.
 
-    Every split of a replica, mode and share of prefill is looked at in closed form; what cannot hold the model or meet
-    the objectives is left out. The most promising ones of each mode are simulated request by request, at the rate that
-    is asked for, and at others to find the largest at which enough requests meet both objectives.
+    Every split of a replica, mode and share of prefill is looked at in closed form; those that cannot hold the model
+    or meet the objectives is left out. The most promising ones of each mode are simulated request by request, at the
+    rate that is asked for, and at others to find the largest at which enough requests meet both objectives.
 
-    Where accelerators are in several servers, that is what could be on a network that takes no time. Then every fabric
-    gets the deployment that is best on it, simulated there: on topoopt wiring, routes and who sends keys and values to
-    whom are chosen together.
+    With accelerators in several servers, that is an upper bound on an ideal network. Then every fabric gets the
+    best deployment on it, simulated there: on topoopt, wiring, routes and the pairing of replicas are chosen
+    together.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def serving(
         A transformer's name, the ``config.json`` of Hugging Face, a job that serves a model, or a model; none
         for shapes by hand.
     on_progress
-        Called with the stage, what is done and what there is.
+        Progress callback: stage, items done, and total.
     **words
         The flags of ``topoopt serving`` with underscores: ``accelerators``, ``rate``, ``isl``, ``slo_ttft`` …
 
@@ -73,8 +73,7 @@ def serving(
     InvalidInput
         For an unknown word or name, or a value that is not allowed.
     Infeasible
-        If the model fits nowhere, an objective cannot be met, or the rate is more than is stable; with what is
-        possible.
+        If the model fits nowhere, an objective cannot be met, or the rate is not stable; with the possible values.
 
     Examples
     --------
@@ -89,7 +88,7 @@ def serving(
 
 @checked_arguments
 def serving_runs(runs: Path, *, calibration: Path | None = None) -> PredictedServing:
-    """Predict every run of a table, and compare with what was measured.
+    """Predict every run of a table, and compare with the measurements.
 
     Parameters
     ----------
@@ -133,7 +132,7 @@ def calibrate_serving(runs: Path) -> CalibrationFit[ServingCalibration]:
 
 
 def serving_plan(answer: ServingAnswer) -> Plan:
-    """Return the wiring of an answer's topoopt as a plan of what it sends in a second.
+    """Return the wiring of the answer's topoopt fabric as a plan of its traffic per second.
 
     Raises
     ------
@@ -162,7 +161,7 @@ def serving_plan(answer: ServingAnswer) -> Plan:
 
 
 def served_figures(answer: ServingAnswer, own: OnOneFabric) -> ServedFigures:
-    """Return what users meet on a plan's fabric and on the others."""
+    """Return the serving figures of a plan's fabric and of the others."""
     goals, winner = answer.question.objectives, answer.winner
     assert winner is not None
     rows = [own, *(row for row in answer.fabrics if row is not own)]

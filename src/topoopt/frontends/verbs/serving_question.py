@@ -46,10 +46,10 @@ from topoopt.transformers import System, usual_system
 from topoopt.workloads.transformer import TransformerModel
 
 FEWEST = 100
-"""Requests of which a share of nine tenths says something."""
+"""Least requests for a meaningful share of nine tenths."""
 
 UNASKED = 4000
-"""Requests by which it is found how many are answered in time, where no rate is asked for."""
+"""Requests simulated to find the goodput, without a requested rate."""
 
 MOST_ACCELERATORS = 2048
 
@@ -72,12 +72,12 @@ INSTEAD: Mapping[str, tuple[str, ...]] = {
 
 
 def served_question(source: Transformer, given: Mapping[str, Any]) -> Question:
-    """Return the question of words, or of a job that serves a model with the words above its own.
+    """Return the question from options, or from a serving job with overrides.
 
     Raises
     ------
     InvalidInput
-        For an unknown word or model, or a value that is not allowed, with what is.
+        For an unknown option or model, or an invalid value, with the valid ones.
     """
     if isinstance(source, str | os.PathLike) and is_serving_job(os.fspath(source)):
         path = os.fspath(source)
@@ -109,7 +109,7 @@ def _of_words(source: Transformer, given: Mapping[str, Any]) -> Question:
 
 
 def _of_preset(source: Transformer, given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the words of a known deployment, which must be of this model."""
+    """Return the options of a known deployment, which must be of this model."""
     preset = given.get("preset")
     if preset is None:
         return {}
@@ -122,7 +122,7 @@ def _of_preset(source: Transformer, given: Mapping[str, Any]) -> Mapping[str, An
 
 
 def _without_replaced(of_file: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the words of a file or preset without those that others of the caller's take the place of."""
+    """Return the options of a file or preset without those that the caller's replace."""
     gone = {other for word in given for other in INSTEAD.get(word, ())}
     return {word: value for word, value in of_file.items() if word not in gone}
 
@@ -168,7 +168,7 @@ def _question(model: TransformerModel, words: Mapping[str, Any]) -> Question:
 
 
 def _machines(words: Mapping[str, Any], given: DeploymentPart | None) -> tuple[System, int]:
-    """Return the machines and how many accelerators are used of them."""
+    """Return the hardware and the number of accelerators used."""
     if "accelerators" in words and "servers" in words:
         raise InvalidInput("servers: give accelerators or servers, not both")
     accelerators = words.get("accelerators")
@@ -196,7 +196,6 @@ def _machines(words: Mapping[str, Any], given: DeploymentPart | None) -> tuple[S
 
 
 def _network(words: Mapping[str, Any], system: System, servers: int) -> NetworkQuestion:
-    """Return which networks join the servers."""
     if "transfer_bandwidth" in words:
         raise InvalidInput(
             "transfer_bandwidth: is of one server; between several caches go over ports, whose word is bandwidth"
@@ -311,7 +310,7 @@ def _limits(
 
 
 def _way(words: Mapping[str, Any], system: System, servers: int) -> Way:
-    """Return how caches are sent: within a server by its scale-up links; between servers a fabric says it."""
+    """Return the cache transfer: within a server by its scale-up links; between servers a fabric replaces it."""
     bytes_per_s = FREE_BYTES_PER_S
     if servers == 1:
         bits = system.scale_up_bandwidth_bps
@@ -343,7 +342,7 @@ def _server_failures(text: str | None, servers: int) -> tuple[ServerFailure, ...
 
 
 def _down(text: str | None, word: str, noun: str) -> list[tuple[int, float, float]]:
-    """Return what is down from when to when."""
+    """Return the failures in a text: part, begin and end."""
     found = []
     for part in (text or "").split(",") if text else []:
         pieces = part.strip().split(":")

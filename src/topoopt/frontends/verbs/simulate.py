@@ -45,7 +45,7 @@ from topoopt.simulation import (
 
 STEADY_ITERATIONS = 4
 MOST_LOGGED = 300_000
-"""Connections up to which each one is kept for percentiles where nothing is said; more would take memory for little."""
+"""Connections up to which each one is kept for percentiles by default; more would take much memory."""
 
 Simulated = Plan | str | os.PathLike[str]
 
@@ -83,7 +83,7 @@ def simulate(
     log_flows
         Whether every connection of packets is kept, for completion times; where not given, unless they are too many.
     on_progress
-        Called with the stage, what is done and what there is.
+        Progress callback: stage, items done, and total.
     **words
         The flags of ``topoopt simulate`` about the fabric (``fabric``, ``bandwidth``, ``strides`` …) and about packets
         (``transport``, ``mark``, ``fail_link`` …), with underscores. ``fabric`` may be a plan's file: its network.
@@ -140,13 +140,13 @@ def _options(simulator: str, words: Mapping[str, Any], collective: str, seed: in
 
 
 def _own_collective(jobs: Sequence[SimulatedJob]) -> str:
-    """Return how the collectives of all plans run, where that is one way."""
+    """Return the collective algorithm of all plans, if it is the same."""
     ways = {job.collective if job.plan is None else job.plan.job.settings.collective for job in jobs}
     return ways.pop() if len(ways) == 1 else "stepped"
 
 
 def _job(source: Simulated, iterations: int) -> SimulatedJob:
-    """Return a job; of a plan as many iterations as asked for, which overlap."""
+    """Return a job; for a plan, with the given number of overlapping iterations."""
     if isinstance(source, Plan):
         graph = task_graph_of(source.job, source.strategy, iterations)
         return SimulatedJob("plan", source.job.name, graph, plan=source)

@@ -41,7 +41,7 @@ _MOMENT = partial(parse_time, most_s=MOST_MOMENT_S)
 
 
 def chosen_simulator(named: str | None, words: Mapping[str, Any], all_graphs: bool) -> str:
-    """Return the simulator: as named; packets for task graphs and where packets are spoken of; else auto.
+    """Return the simulator: as named; packet for task graphs and with packet options; else auto.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def chosen_simulator(named: str | None, words: Mapping[str, Any], all_graphs: bo
 
 
 def fabric_choice(words: Mapping[str, Any]) -> FabricChoice:
-    """Return what is asked of the fabric.
+    """Return the requested properties of the fabric.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def fabric_choice(words: Mapping[str, Any]) -> FabricChoice:
 
 
 def packet_options(words: Mapping[str, Any]) -> PacketOptions:
-    """Return what the words say about packets, without failures; see :func:`link_failures`.
+    """Return the packet options without failures; see :func:`link_failures`.
 
     Raises
     ------
@@ -125,12 +125,12 @@ def packet_options(words: Mapping[str, Any]) -> PacketOptions:
 
 
 def begins_s(begin: str | Sequence[Amount]) -> tuple[float, ...]:
-    """Return when each of several jobs begins, from times with commas, or a list.
+    """Return the start of each of several jobs, from times with commas, or a list.
 
     Raises
     ------
     InvalidInput
-        For what is no time.
+        For an invalid time.
     """
     times = begin.split(",") if isinstance(begin, str) else begin
     return tuple(amount(_MOMENT, time, "begin") for time in times)
@@ -198,7 +198,7 @@ def _failures(text: str, topology: Topology) -> list[LinkFailure]:
 
 
 def plan_of_fabric(words: Mapping[str, Any]) -> Plan | None:
-    """Return the plan whose file the word ``fabric`` names, if it names one."""
+    """Return the plan whose file is named by the option ``fabric``, if it is one."""
     name = words.get("fabric")
     if not isinstance(name, str) or not (name.lower().endswith(PLAN_FILES) or os.sep in name):
         return None

@@ -1,4 +1,4 @@
-"""``topoopt.sweep`` and ``topoopt.results``: many plans from one file, and what is stored of them."""
+"""``topoopt.sweep`` and ``topoopt.results``: many plans from one file, and their results."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -70,11 +70,11 @@ def sweep(
     ray
         Compute on a Ray cluster: ``auto``, ``local``, ``ray://host:port``.
     dry_run
-        Only say what would be computed; no file is written.
+        Only preview the sweep; no file is written.
     mix_versions
         Go on in a file of another version of topoopt.
     on_progress
-        Called with the stage, what is done and what there is.
+        Progress callback: stage, items done, and total.
 
     Returns
     -------
@@ -104,7 +104,7 @@ def _results_of(file: str | os.PathLike[str]) -> str:
 
 
 def crew_of(processes: int, address: str | None) -> Crew:
-    """Return who computes: processes of this machine, or a Ray cluster.
+    """Return the crew: processes of this host, or a Ray cluster.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def crew_of(processes: int, address: str | None) -> Crew:
 
 
 def kept_crew(processes: int, address: str | None) -> AbstractContextManager[Crew]:
-    """Return who computes more than once, until the context ends.
+    """Return a crew that is kept until the context ends.
 
     Raises
     ------
@@ -143,11 +143,11 @@ def results(file: str | os.PathLike[str], **words: Unpack[ResultsWords]) -> Resu
     file
         Results file of :func:`topoopt.sweep`.
     **words
-        ``columns``: names, also with commas; what differs and the main figures where not given; ``where``: a condition,
-        such as ``"model = 'dlrm'"``; ``order``: such as ``"cost_usd desc"``; ``limit``: most rows, 0 for all; ``best``:
-        ``fastest``, ``cheapest`` or SQL, the fabric that has least of it for each job, or for each of ``per``, or
-        ``front``, all fabrics that none beats in both price and time;
-        ``sql``: any question to the tables points, runs and attempts.
+        ``columns``: names, also with commas; by default varying settings and the main figures; ``where``: a
+        condition, such as ``"model = 'dlrm'"``; ``order``: such as ``"cost_usd desc"``; ``limit``: most rows, 0 for
+        all; ``best``: ``fastest``, ``cheapest`` or SQL, the fabric that has least of it for each job, or for each of
+        ``per``, or ``front``, all fabrics that none beats in both price and time; ``sql``: any question to the tables
+        points, runs and attempts.
 
     Returns
     -------
@@ -185,7 +185,7 @@ def results_chart(
     log: str = "none",
     where: str | None = None,
 ) -> LineChart:
-    """Return what a sweep has stored as lines; :func:`topoopt.pages.write_chart` makes a picture of it.
+    """Return stored results of a sweep as lines; :func:`topoopt.pages.write_chart` draws them.
 
     Parameters
     ----------

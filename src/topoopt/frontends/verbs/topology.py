@@ -58,17 +58,17 @@ def topology(
     on_progress: Progress = silent,
     **words: Unpack[WiringWords],
 ) -> RingNetwork | WiringAnswer:
-    """Choose the best wiring of so many ports, or the AllReduce rings of all servers, and return the network.
+    """Choose the best wiring for the given ports, or the AllReduce rings of all servers, and return the network.
 
-    All wirings are looked at where nothing else is said; a rule of strides, a list of them, or ``wirings="strides"``
-    asks for rings along strides, as the paper has them, and as there are where ports reach all other servers.
+    All wirings are considered by default; a rule of strides, a list of them, or ``wirings="strides"`` asks for rings
+    along strides, as the paper has them, and as there are where ports reach all other servers.
 
     Parameters
     ----------
     degree
         Ports of a server; not needed with a list of strides.
     links
-        ``duplex`` (a port is a fiber pair to one neighbor; where not given) or ``directed`` (it sends to one and hears
+        ``duplex`` (default: a port is a fiber pair to one neighbor) or ``directed`` (it sends to one and receives from
         another).
     strides
         The rule that chooses the rings (``best``, ``nearest``, ``lower-bound``), or the strides themselves.
@@ -76,19 +76,19 @@ def topology(
         A wiring file, a list of links or a plan, to be read in place of all else; ``links`` and ``degree`` (of which
         some ports are idle) are for a list of links.
     on_progress
-        Called with what is going on, how much of it is done, and how much there is.
+        Progress callback: stage, work done, and total.
 
     Returns
     -------
     RingNetwork or WiringAnswer
-        The first where strides are asked for.
+        The first where strides are requested.
 
     Raises
     ------
     InvalidInput
-        For an unknown rule, or what cannot be wired; for a file with a wrong degree, a missing cable end or two parts.
+        For an unknown rule, or impossible ports; for a file with a wrong degree, a missing cable end or two parts.
     Infeasible
-        For a family that does not exist for so many servers and ports, with the nearest at which it does.
+        For a family that does not exist for these servers and ports, with the nearest at which it does.
 
     Examples
     --------
@@ -130,12 +130,12 @@ def topology(
 
 
 def _few_choices(servers: int, degree: int | None, links: str) -> bool:
-    """Return whether only strides say what can be wired: ports reach every other server, or too few of them."""
+    """Return whether strides alone determine the wiring: ports reach every other server, or too few of them."""
     return degree is not None and (degree >= servers - 1 or degree < ring_interfaces(servers, links))
 
 
 def write_wiring(path: str | Path, answer: RingNetwork | WiringAnswer) -> None:
-    """Write the wiring file of an answer, whole or not at all."""
+    """Write the wiring file of an answer atomically."""
     if isinstance(answer, RingNetwork):
         wiring = with_rings(circulant_wiring(answer.servers, answer.strides, answer.links))
         answer = WiringAnswer(judged(wiring), ported(wiring))
@@ -143,7 +143,6 @@ def write_wiring(path: str | Path, answer: RingNetwork | WiringAnswer) -> None:
 
 
 def _settings(words: WiringWords) -> dict[str, Any]:
-    """Return the words by the names of the request."""
     return {"budget_s" if name == "budget" else name: value for name, value in words.items()}
 
 
@@ -172,7 +171,7 @@ def collective(
 ) -> CollectiveAnswer | CollectiveTimes:
     """Time a collective on a wiring or on accelerators, by every algorithm, and find the fastest.
 
-    With ``accelerators``: how long it takes among so many behind switches, as step times have it, also for other sizes.
+    With ``accelerators``: its time among these behind switches, as step times have it, also for other sizes.
     With ``runs``: the same beside every measured row of a table.
 
     Parameters
@@ -180,8 +179,8 @@ def collective(
     op
         ``allreduce``, ``all-gather``, ``reduce-scatter`` or ``all-to-all``.
     bytes
-        The message, such as ``"1MB"`` or a number: of an all-gather what everyone has afterwards, of the others the
-        buffer of a server.
+        The message, such as ``"1MB"`` or a number: the result of an all-gather, and the buffer of a server
+        otherwise.
     **words
         The flags of ``topoopt collective`` with underscores: ``servers``, ``degree``, ``wiring``, ``strides`` …
 
@@ -237,7 +236,7 @@ def collective(
 def _among_accelerators(
     op: str, size_bytes: float, settings: Mapping[str, Any], given: Sequence[str]
 ) -> CollectiveTimes:
-    """Return how long a collective takes among accelerators behind switches."""
+    """Return the time of a collective among accelerators behind switches."""
     for word in given:
         if word in (*CollectiveWiringWords.__annotations__, "schedule", "alpha"):
             raise InvalidInput(

@@ -32,11 +32,11 @@ def verify(
     Parameters
     ----------
     plan
-        A plan or its file; or a wiring file, of which only the wiring can be looked at.
+        A plan or its file; or a wiring file, of which only the wiring can be checked.
     degree
         Ports of a server, of a graph that does not say it and leaves some idle.
     on_progress
-        Called with what is looked at, how many checks are done, and how many there are.
+        Progress callback: topic, checks done, and total.
 
     Returns
     -------
@@ -60,7 +60,7 @@ def verify(
 
 
 def _subject(source: PlanSource, degree: int | None) -> Subject | VerificationAnswer:
-    """Return what is verified; of a plan file that contradicts itself the answer, for there is no more to look at."""
+    """Return the subject; for a plan file that contradicts itself, the answer."""
     if isinstance(source, Plan):
         _refuse_degree("this", degree)
         return subject_of_plan(source)

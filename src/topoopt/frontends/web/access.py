@@ -34,7 +34,7 @@ def is_loopback(host: str) -> bool:
 
 
 def new_token() -> str:
-    """Return a token that nobody guesses."""
+    """Return an unguessable token."""
     return secrets.token_urlsafe(24)
 
 
@@ -86,7 +86,7 @@ class Guard:
         return secrets.compare_digest(said.encode(), (self._token or "").encode())
 
     def _is_from_here(self, headers: Headers) -> bool:
-        """Whether no page of another server asks; without a token only under a name of this machine."""
+        """Whether the request comes from this page; without a token, only under a name of this host."""
         host = headers.get("host", "")
         origin = headers.get("origin")
         if origin is not None and urlsplit(origin).netloc != host:

@@ -30,12 +30,12 @@ class StudioAddress:
     token: str | None
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return a JSON-compatible mapping."""
         return asdict(self)
 
 
 def check_address(port: int, token: str | None, longest_s: float | None) -> None:
-    """Refuse what no studio can be served with.
+    """Refuse settings that no studio can be served with.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def check_address(port: int, token: str | None, longest_s: float | None) -> None
 
 
 def check_installed() -> None:
-    """Refuse where a library is missing, and say how to get it.
+    """Refuse to start if a library is missing, and say how to install it.
 
     Raises
     ------
@@ -66,5 +66,5 @@ def check_installed() -> None:
 
 
 def _is_there(name: str) -> bool:
-    """Return whether it can be imported; Python keeps None for what must not be."""
+    """Return whether a module can be imported; None in ``sys.modules`` blocks it."""
     return sys.modules[name] is not None if name in sys.modules else find_spec(name) is not None

@@ -58,7 +58,7 @@ from topoopt.transformers import (
 FREE_BPS = 1e18
 """Bandwidth of an ideal network."""
 SLOW = 64.0
-"""A network so many times slower than the one that is asked for is the slowest that counts."""
+"""Slowdown of the slowest network that counts, relative to the requested one."""
 USUAL_BPS = 400e9
 """Bandwidth per accelerator around which configurations are ranked."""
 PARTS = ("compute_s", "bubble_s", "tp_s", "cp_s", "ep_s", "pp_s", "dp_s")
@@ -93,7 +93,7 @@ class Worth:
     tokens: float | None = None
 
     def of(self, row: FabricEstimate, rule: FabricRule) -> FabricEstimate:
-        """Return a row with its price; what nobody's figure says stays unknown, and the row says what."""
+        """Return a row with its price; unknown costs stay None, and are listed in the row."""
         size = self.cluster.servers, rule.interfaces, rule.bandwidth_bps
         network = known_price(rule.network.name, *size, self.pricing)
         iteration = Iteration(row.iteration_time_s, self.samples, self.tokens)
@@ -136,7 +136,7 @@ class _Known:
 
 @lru_cache(maxsize=512)
 def answer_question(question: Question) -> StudioAnswer:
-    """Return what the page says of a question; equal questions are answered once.
+    """Return the answer to a question; answers are cached.
 
     Raises
     ------
@@ -234,7 +234,7 @@ def _pricing(question: Question) -> Pricing:
 
 
 def terms_of(question: Question, cluster: ClusterSpec) -> OwnershipTerms:
-    """Return how the cluster is run and what its servers cost; what the question does not say is usual.
+    """Return running costs and server prices, with defaults for those that the question omits.
 
     Raises
     ------
@@ -258,7 +258,7 @@ def terms_words(terms: OwnershipTerms) -> str:
 
 
 def _capital(running: Running) -> str:
-    """Return interest, building and maintenance in a few words, and what is left out."""
+    """Return interest, building and maintenance in short, and the excluded items."""
     said = {
         "{:.3g}% interest": running.interest_rate and 100 * running.interest_rate,
         "{:.4g} $ a kW and month": running.colocation_usd_per_kw_month,
@@ -273,7 +273,7 @@ def _capital(running: Running) -> str:
 
 
 def contenders_of(question: Question) -> Contenders:
-    """Return the configurations that may win; those of equal machines and batches are the same.
+    """Return the configurations that may win; cached by hardware and batch.
 
     Raises
     ------

@@ -98,7 +98,7 @@ MOST_NEAR_PORTS = 2
 """Ports that are kept for the parts of a layer, as the two degree splits for them do."""
 SWITCH = "ideal-switch"
 MANY, FEW = 256, 2
-"""Servers above which only so many strategies are weighed on each fabric: those that are the fastest on one switch."""
+"""Servers above which only a few strategies are estimated on each fabric: the fastest on one switch."""
 LAYER_DIMS = ("in", "out")
 
 
@@ -127,7 +127,7 @@ class EstimatedJob:
 
 
 def estimated_job(question: Question) -> EstimatedJob:
-    """Return the job of a question with its strategies; what prices and years change is not in it.
+    """Return the job of a question with its strategies, independent of prices and years.
 
     Raises
     ------
@@ -162,10 +162,11 @@ def _best(found: EstimatedJob, rule: FabricRule, least_s: Sequence[float]) -> Cl
 
 
 def _suited(found: EstimatedJob, rule: FabricRule, order: Sequence[int]) -> Sequence[int]:
-    """Leave out what is slow on one switch, of many servers, and layers in parts where servers are joined at random.
+    """Drop strategies that are slow on one switch with many servers, and split layers where servers are joined at
+    random.
 
-    No ports are kept there for what the parts exchange. Simulated they were never faster there than data parallelism,
-    and up to eight times slower than an even load of all links would be.
+    No ports are reserved there for exchanges between the parts. In simulations they were never faster there than
+    data parallelism, and up to eight times slower than with an even load of all links.
     """
     whole = [index for index in order if found.parts[index] == 1]
     if whole and not rule.wires_rings:
@@ -193,7 +194,7 @@ def _parts(strategy: ParallelStrategy) -> int:
 
 
 def port_networks(rule: FabricRule, cluster: ClusterSpec, parts: int) -> tuple[PortNetwork, ...]:
-    """Return the ways in which a fabric may be wired for a strategy whose layers are split in so many parts."""
+    """Return the possible wirings of a fabric for a strategy whose layers are split in ``parts``."""
     ports, bandwidth_bps, latency_s = rule.interfaces, rule.bandwidth_bps, cluster.link_latency_s
     if rule.key == OWN:
         return tuple(_in_parts(rule, cluster, parts)) or (_of_all(rule, cluster),)
@@ -207,7 +208,8 @@ def port_networks(rule: FabricRule, cluster: ClusterSpec, parts: int) -> tuple[P
 
 
 def _of_all(rule: FabricRule, cluster: ClusterSpec) -> PortNetwork:
-    """Return all ports in one wiring of all servers: rings pass no other server, all else the least mean of hops.
+    """Return all ports in one wiring of all servers: rings pass no other server, other traffic has the least mean
+    hops.
 
     Three matchings that make a ring by twos carry rings on an odd number of ports, too; a random graph has none such.
     """

@@ -37,7 +37,7 @@ class FabricEstimate(NetworkRow):
     configuration : str
         Short description of the split.
     owned_usd : float or None
-        Network, servers and what running them takes over the years; None where a price is not known.
+        Cost of ownership over the years; None where a price is unknown.
     usd_per_hour, usd_per_unit : float or None
         Total cost of ownership, per hour and per token or sample.
     network_usd_per_hour : float or None
@@ -66,7 +66,7 @@ class Sketch:
     strides : tuple of int
         Server i is joined with i + p.
     average_hops : float
-        Between two servers, of the best graph of so many ports (Moore's bound).
+        Mean hops between two servers on the best graph with these ports (Moore's bound).
     """
 
     servers: int
@@ -82,7 +82,7 @@ class StudioAnswer:
     Attributes
     ----------
     job : str
-        The model, and on what.
+        The model and the hardware.
     unit : str
         Unit of training: ``token`` or ``sample``.
     units : float
@@ -123,7 +123,7 @@ class StudioAnswer:
         return front(self.fabrics, lambda row: row.cost_usd, lambda row: row.iteration_time_s)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the answer as plain values."""
+        """Return a JSON-compatible mapping."""
         shown = [row.fabric for row in self.front]
         asked = ("kind", "job", "accelerators", "accelerator", "unit", "units")
         found = ("bound_s", "bound_words", "prices", "terms", "best", "sentence", "reason")
@@ -149,7 +149,7 @@ class StudioAnswer:
 
 
 SAME = 0.005
-"""Times that differ by less than this share are told as equal."""
+"""Relative difference below which times are reported as equal."""
 TIE = 0.0005
 """Costs of a unit likewise."""
 UNTOLD = 0.02
@@ -170,7 +170,7 @@ def best_fabric(answer: StudioAnswer) -> FabricEstimate:
 
 
 def sentence(answer: StudioAnswer, best: FabricEstimate) -> str:
-    """Return which network, how long an iteration takes on it, and what it costs."""
+    """Return the recommended network with its iteration time and cost, as a sentence."""
     ports, each = answer.question.degree, format_bandwidth(answer.question.bandwidth_bps)
     machines = f"{answer.accelerators:,} {answer.accelerator.upper()}"
     price = "at a price that the list does not have" if best.cost_usd is None else usd(best.cost_usd)
@@ -186,7 +186,7 @@ def sentence(answer: StudioAnswer, best: FabricEstimate) -> str:
 
 
 def reason(answer: StudioAnswer, best: FabricEstimate) -> str:
-    """Return why: the next best beside it, and how far it is from what no network goes below."""
+    """Return the reason: the next best network, and the distance from the lower bound."""
     gap = best.iteration_time_s / answer.bound_s - 1 if answer.bound_s else 0.0
     above = f"It is {gap:.1%} above {answer.bound_words}." if gap > 0 else f"It is {answer.bound_words}."
     others = [row for row in answer.fabrics if row is not best]
@@ -242,7 +242,7 @@ def _beside_units(answer: StudioAnswer, best: FabricEstimate, others: list[Fabri
 
 
 def _saved_and_lost(row: FabricEstimate, best: FabricEstimate) -> str:
-    """Return what another network saves over all years, and what its iterations lose of the servers in that time."""
+    """Return the savings of another network over all years, and the cost of its slower iterations."""
     own, other, hour = best.network_usd_per_hour, row.network_usd_per_hour, row.usd_per_hour
     if own is None or other is None or not hour or row.owned_usd is None:
         return ""
@@ -266,7 +266,7 @@ def _cheaper(row: FabricEstimate, best: FabricEstimate) -> bool:
 
 
 def name_of(row: FabricEstimate) -> str:
-    """Return what a fabric is called at the beginning of a sentence."""
+    """Return a fabric's name at the beginning of a sentence."""
     label = NETWORKS[row.fabric].label
     if row.fabric == OWN:
         return label
@@ -274,13 +274,13 @@ def name_of(row: FabricEstimate) -> str:
 
 
 def inside(row: FabricEstimate) -> str:
-    """Return what a fabric is called inside a sentence."""
+    """Return a fabric's name within a sentence."""
     name = name_of(row)
     return name if row.fabric == OWN else name[0].lower() + name[1:]
 
 
 def usd(amount: float | None) -> str:
-    """Return dollars as pages write them; what is not known in words.
+    """Return dollars as pages write them; unknown amounts as text.
 
     Examples
     --------
@@ -291,7 +291,7 @@ def usd(amount: float | None) -> str:
 
 
 def command_line(question: Question, **search: Any) -> str:
-    """Return the command that makes the plan of a question, with further words of the search.
+    """Return the command that makes the plan of a question, with further search options.
 
     Examples
     --------

@@ -48,7 +48,7 @@ PARTS: Mapping[str, str] = MappingProxyType(
 """Labels of the parts of the iteration time."""
 FRONT, RELAYED = "front", "all relayed"
 SEEN = 1.002
-"""Times an estimate, from which on its range is worth a mark."""
+"""Relative range of an estimate above which it is marked."""
 SERVERS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 BANDWIDTHS_GBPS = (25, 50, 100, 200, 400, 800, 1600)
 MOST_PORTS = 16
@@ -82,7 +82,7 @@ class Studio:
     token: str | None = None
 
     def question(self, words: Mapping[str, Any]) -> Question:
-        """Return the question of some words; see :func:`topoopt.frontends.web.question_of`."""
+        """Return the question from given values; see :func:`topoopt.frontends.web.question_of`."""
         return question_of(words, files=self.files)
 
 
@@ -196,7 +196,7 @@ def _page(question: Question) -> dict[str, Any]:
 
 
 async def _events(desk: PlanDesk, key: str) -> AsyncIterator[str]:
-    """Yield a plan's state whenever it has changed; who reads slowly misses some, and nothing piles up."""
+    """Yield a plan's state whenever it has changed; slow readers skip some, so that nothing accumulates."""
     last, quiet_s = (-1, -1), 0.0
     with desk.watched(key):
         while True:
@@ -251,7 +251,7 @@ async def _unknown_plan(request: Request, error: Exception) -> Response:
 
 
 def _assets() -> dict[str, tuple[bytes, str]]:
-    """Return the page's files, and the report's modules that draw its charts, with a tag of what is in them."""
+    """Return the page's files, and the report's modules that draw its charts, with a tag of their content."""
     own, charts = (
         files("topoopt.frontends.web").joinpath("assets"),
         files("topoopt.pages").joinpath("assets", "charts"),
@@ -266,7 +266,7 @@ def _assets() -> dict[str, tuple[bytes, str]]:
 
 
 def page_fields(first: Question, files: frozenset[str]) -> dict[str, Any]:
-    """Return the fields of the page, the models and parts that can be chosen, and what it opens with."""
+    """Return the fields of the page, the models and parts that can be chosen, and the initial question."""
     return {
         "first": first.words,
         "texts": {word.name: word.text for word in described(QuestionWords)},

@@ -33,7 +33,7 @@ FILES: Mapping[str, str] = {"plan.json": "application/json", "report.html": "tex
 
 
 class UnknownPlan(LookupError):
-    """A key of which there is no plan, or none with files."""
+    """A key without a plan, or without its files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class PlanState:
         return self.status in ENDED
 
     def to_json(self, ahead: int = 0) -> dict[str, Any]:
-        """Return it as plain values; ``ahead`` is how many plans come before it."""
+        """Return a JSON-compatible mapping; ``ahead`` is the number of plans queued before it."""
         return {
             "id": self.key,
             **{name: getattr(self, name) for name in ("status", "stage", "done", "total")},
@@ -98,7 +98,7 @@ class PlanState:
 MOST_KEPT = 24
 """Plans that are kept with their files; the oldest go first."""
 LOOK_S, ABANDONED_S = 0.5, 60.0
-"""Between two looks at who looks; after which a plan that nobody looks at makes room for others."""
+"""Interval of checks for watchers; time after which an unwatched plan makes room for others."""
 MOST_WAITING = 20
 """Plans that may wait."""
 
@@ -185,7 +185,7 @@ class PlanDesk:
 
     @contextmanager
     def watched(self, key: str) -> Iterator[None]:
-        """Count somebody who watches a plan."""
+        """Count a watcher of a plan."""
         with self._lock:
             self._watchers[key] = self._watchers.get(key, 0) + 1
         try:
@@ -195,7 +195,7 @@ class PlanDesk:
                 self._watchers[key] -= 1
 
     def file(self, key: str, name: str) -> Path:
-        """Return where a file of a plan is.
+        """Return the path of a plan's file.
 
         Raises
         ------
@@ -208,7 +208,7 @@ class PlanDesk:
         return self._folder / key / name
 
     def close(self) -> None:
-        """End what is going on."""
+        """End the running plan."""
         with self._lock:
             self._is_open = False
             self._queue.clear()
@@ -234,7 +234,7 @@ class PlanDesk:
             return self._queue.popleft() if self._queue and self._is_open else None
 
     def _make(self, key: str) -> None:
-        """Make one plan in a process, and note what it says until it ends."""
+        """Make one plan in a process, and record its messages until it ends."""
         folder = self._folder / key
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
@@ -289,7 +289,7 @@ class PlanDesk:
                     self._put(replace(state, status=FAILED, stage="", message=said[0]))
 
     def _leave_abandoned(self, key: str) -> None:
-        """End a plan that nobody has looked at for a while, if others wait for theirs."""
+        """End a plan that no page has polled for a while, if others are waiting."""
         with self._lock:
             unseen_s = time.monotonic() - self._seen_s[key]
             if self._queue and unseen_s > ABANDONED_S and not self._states[key].is_over:
@@ -334,7 +334,7 @@ def make_plan_alone(connection: Connection, model: str, words: Mapping[str, Any]
 
 
 def in_short(plan: Plan) -> dict[str, Any]:
-    """Return what the page shows of a plan."""
+    """Return the parts of a plan that the page shows."""
     page = ask("page_of", plan)
     return {
         "iteration_time_s": plan.outcome.iteration_time_s,

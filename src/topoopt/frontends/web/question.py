@@ -29,7 +29,7 @@ RUNNING: Mapping[str, str] = {
     "staff": "staff_usd_per_year",
     "storage": "storage_usd",
 }
-"""Words of how a cluster is run, and what the fields of the noun are called."""
+"""Options of running costs, and the names of the fields."""
 _LEAST = {"servers": 2, "seq": 1, "degree": 1}
 
 
@@ -80,7 +80,7 @@ class Question:
 
 
 def question_of(words: Mapping[str, Any], *, files: frozenset[str] = frozenset()) -> Question:
-    """Return the question that words ask: text as in an address, or values as in JSON; empty text is not said.
+    """Return the question from options: text as in an address, or values as in JSON; empty text is not given.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def known_models() -> tuple[str, ...]:
 
 
 def machines_of(question: Question) -> Question:
-    """Return the question without money: what it says of model, machines and network."""
+    """Return the question without prices: model, hardware and network only."""
     no_money: Mapping[str, Any] = dict.fromkeys(RUNNING)
     return replace(question, prices=None, link_technology=None, server_price=None, **no_money)
 

@@ -51,7 +51,7 @@ class Expected:
     ttft_late_s : float
         90th percentile of the time to first token.
     prompt_wait_s, prompt_s, kv_s, place_wait_s : float
-        The parts of the first: waiting, reading the prompt, what keys and values add, waiting for a place.
+        Parts of the time to first token: waiting, prefill, KV transfer, waiting for a place.
     prompt_network_s, token_network_s : float
         The network's part of ``prompt_s``, and of ``tpot_s``.
     token_hops_s : float
@@ -89,7 +89,7 @@ class Expected:
 
 
 def expected(served: Served, laws: PoolLaws, way: Reach, load: RequestLoad) -> Expected:
-    """Return what requests meet at a load.
+    """Return the mean latencies at a load.
 
     One pool that does both stops answering while it reads, so that a token takes longer by the share of its time that
     prompts take.
@@ -139,7 +139,7 @@ def expected(served: Served, laws: PoolLaws, way: Reach, load: RequestLoad) -> E
 def largest_rate(
     served: Served, laws: PoolLaws, way: Reach, load: RequestLoad, ttft_s: float, tpot_s: float
 ) -> tuple[float, str]:
-    """Return the largest rate at which nine of ten first tokens and the mean token come in time, and what binds.
+    """Return the largest rate within the objectives (p90 of TTFT, mean TPOT), and the bottleneck.
 
     That is a pool's time (``prefill``, ``decode``), the busiest link (``network``), an objective (``ttft``, ``tpot``),
     or ``nothing``.
@@ -170,7 +170,7 @@ def largest_rate(
 
 
 def _binding(below: Expected, above: Expected, tpot_s: float) -> str:
-    """Return what is too much just above a rate, the cause before the symptom."""
+    """Return the bottleneck just above a rate; causes precede symptoms."""
     busy = {"network": below.network_busy, "prefill": below.prefill_busy, "decode": below.decode_busy}
     fullest = max(busy, key=lambda name: busy[name])
     if busy[fullest] > 0.97:
@@ -198,14 +198,14 @@ def _token_law(
 def _token_network_s(
     laws: PoolLaws, way: Reach, load: RequestLoad, busy: Floats, rows: tuple[float, int]
 ) -> float:
-    """Return what the network adds to a step of so many requests, of so many rows each: what no other half hides."""
+    """Return the network time of a step at this batch that no other half-batch hides."""
     tokens, cached = rows[0] * rows[1], rows[0] * (load.prompt_tokens + load.answer_tokens / 2)
     with_s = laws.decode.decode_s(tokens, cached, way.decode.step_s(tokens, busy))
     return with_s - laws.decode.decode_s(tokens, cached)
 
 
 def _batch(token_s: Callable[[float], float], tokens_per_s: float, most: int) -> float:
-    """Return how many requests are answered at once: as many as come in the time that one takes, ``most`` at most."""
+    """Return the mean batch: the requests that arrive during one request's decoding, ``most`` at most."""
     if tokens_per_s * token_s(most) >= most:
         return float(most)
     low, high = 0.0, float(most)
@@ -218,7 +218,8 @@ def _batch(token_s: Callable[[float], float], tokens_per_s: float, most: int) ->
 
 
 def _kv_s(way: Reach, laws: PoolLaws, rate: float, prompt_s: float, served: Served) -> float:
-    """Return what keys and values add to the first token: alone on links that all else shares with them, by PS."""
+    """Return the KV transfer's part of the time to first token, on links shared with other traffic, by processor
+    sharing."""
     busy = np.where(way.kv_on_way, np.minimum(rate * way.busy, 1 - 1e-9), 0.0).max(axis=-1, initial=0.0)
     moving_s = way.kv_s / (1 - busy) / laws.transfer.efficiency
     layers, start_s = served.model.layers, laws.transfer.start_s
@@ -230,7 +231,7 @@ def _kv_s(way: Reach, laws: PoolLaws, rate: float, prompt_s: float, served: Serv
 
 
 MATTERS = 0.05
-"""Share of the time to the first token, or of a token, from which on a network is said to matter."""
+"""Share of the TTFT or TPOT above which a network matters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +263,7 @@ class NetworkWorth:
 def network_worth(
     served: Served, laws: PoolLaws, way: Reach, load: RequestLoad, cluster: ClusterSpec
 ) -> NetworkWorth:
-    """Return what a network takes.
+    """Return the effect of the network.
 
     The bandwidths are scaled from those of the cluster on this fabric with these routes: a prefill replica sends its
     keys and values over the whole of its server's ports, if its routes lead there.
@@ -285,7 +286,7 @@ def network_worth(
 
 
 def free_way(way: Reach) -> Reach:
-    """Return a way that takes no time, but for the start of a transfer and the links inside servers."""
+    """Return a reach without network time, except for the setup of transfers and the links inside servers."""
     idle = np.zeros_like(way.busy)
     prefill, decode = (
         replace(step, hop_s=0.0, link_s_per_token=np.zeros_like(step.link_s_per_token))

@@ -228,7 +228,7 @@ def _slowness(case: PairingCase, sources: Floats, ends: Floats) -> Floats:
 
 
 def _pair_loads(case: PairingCase, sources: Floats, ends: Floats) -> Floats:
-    """Return how busy each link is if all requests were of one pair, shape (pairs, links)."""
+    """Return the load of each link if all requests used one pair, shape (pairs, links)."""
     rows, links = case.laid.rows, len(case.busy)
     owner = np.repeat(np.arange(len(rows)), np.diff(rows.pair_first))
     by_pair = coo_array((rows.share, (owner, rows.link)), shape=(len(rows), links)).tocsr()
@@ -253,7 +253,7 @@ def ring_loads(fabric: Fabric, reduces: tuple[AllReduceGroup, ...]) -> Floats:
 
 
 def place(deployment: Deployment, accelerators_per_server: int, servers: int) -> Placement:
-    """Return the placement, prefill first; decode on servers of its own where there are enough.
+    """Return the placement, prefill first; decode on separate servers where there are enough.
 
     A replica that fits into a server never lies on two; one that does not begins on a server of its own, so that its
     groups lie on as few servers as they can.
@@ -287,7 +287,7 @@ def place(deployment: Deployment, accelerators_per_server: int, servers: int) ->
 
 
 def on_servers(ranks: Ints, servers: int) -> Floats:
-    """Return the share of each replica that lies on each server, shape (replicas, servers).
+    """Return the share of each replica on each server, shape (replicas, servers).
 
     Parameters
     ----------
@@ -300,7 +300,6 @@ def on_servers(ranks: Ints, servers: int) -> Floats:
 
 
 def _laid(pool: Pool | None, per_server: int, first: int) -> Ints | None:
-    """Return the accelerators of each replica, from ``first`` on."""
     if pool is None:
         return None
     size = pool.parallelism.accelerators

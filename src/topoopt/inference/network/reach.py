@@ -59,12 +59,12 @@ class StepReach:
     exchanges: float
 
     def step_s(self, tokens: float, busy: Floats) -> float:
-        """Return the seconds of a step of so many tokens of each replica, on links that are as busy with others.
+        """Return the step time at ``tokens`` per replica, on links with this load by others.
 
         Parameters
         ----------
         busy : float64 array, shape (links,)
-            Share of its time that each link needs for what is not of this pool.
+            Share of time for which each link is busy with traffic other than this pool's.
         """
         if not len(busy):
             return self.hop_s + tokens * self.inside_s_per_token
@@ -160,7 +160,7 @@ def reach(
 
 
 def _step_reach(served: Served, prefill: bool, fabric: Fabric, laid: LaidRoutes) -> StepReach:
-    """Return what the network adds to a step in which every replica of a pool has one token, and for each further."""
+    """Return the network time of a step with one token per replica of a pool, and of each further token."""
     model, deployment, placement, sent = served.model, served.deployment, served.placement, served.sent
     pool = deployment.prefill if prefill else deployment.decode
     assert pool is not None

@@ -34,12 +34,12 @@ up to one more hop, so that a burst has more links, at the cost of more bytes on
 def serving_fabrics(
     name: str, cluster: ClusterSpec, placement: Placement, per_request: ServingTraffic, seed: int = 0
 ) -> Iterator[tuple[Fabric, str]]:
-    """Yield what a fabric may be for a deployment, each with its way; of all but topoopt one wiring.
+    """Yield the fabrics to try for a deployment, each with its routing; except for topoopt there is one wiring.
 
     Raises
     ------
     TopoOptError
-        If it cannot be built for so many servers.
+        If it cannot be built for this many servers.
     """
     if name != OWN:
         yield from _fixed(name, cluster, placement, per_request, seed)
@@ -131,7 +131,7 @@ def _pools(placement: Placement) -> tuple[Ints, Ints] | None:
 
 
 def _found(cluster: ClusterSpec, demand: Traffic) -> DirectWiring | None:
-    """Return what TopologyFinder wires, None where the demand asks for nothing or cannot be wired."""
+    """Return the wiring found by TopologyFinder, None where there is no demand or it cannot be wired."""
     if not (len(demand.transfers) or demand.allreduce):
         return None
     try:
@@ -159,12 +159,12 @@ def pair_wiring(
     across : int
         Ports of a server to the other pool, at most; the larger pool has fewer in use.
     mesh : bool
-        Whether every two servers are joined before that; what ports are left is spent as above.
+        Whether every two servers are joined first; the remaining ports are used as above.
 
     Raises
     ------
     Infeasible
-        If the servers do not come out connected.
+        If the servers are not all connected.
     """
     free = np.full(servers, degree)
     cables: list[tuple[int, int]] = []
@@ -222,7 +222,8 @@ def _add_across(cables: list[tuple[int, int]], free: Ints, prefill: Ints, decode
 
 
 def _add_inside(cables: list[tuple[int, int]], free: Ints, pool: Ints) -> None:
-    """Join the servers of a pool with what ports they have: a wiring of few hops, then whoever has most left."""
+    """Join the servers of a pool with their remaining ports: a wiring of few hops, then servers with most ports
+    left."""
     regular = int(free[pool].min()) if len(pool) > 1 else 0
     names = wirings_of(len(pool), regular, "duplex") if 2 <= regular < len(pool) - 1 else ()
     if names:

@@ -73,7 +73,7 @@ class ExchangeLaw:
     base_s : float
         Time of a kernel and one trip, without bytes.
     slowness, inside_slowness : float
-        Times what the bytes between servers, and inside, take at nominal bandwidth.
+        Factors on the time of bytes between servers, and inside, at nominal bandwidth.
     error : float
         Mean relative error over the rows that it was fitted to.
     """
@@ -140,14 +140,14 @@ class ServingTraffic:
         return float(self.transfers.sum()) + sum(group.wire_bytes for group in self.reduces)
 
     def as_traffic(self) -> Traffic:
-        """Return what a second moves, as a job has it; an "iteration" is then a second."""
+        """Return the traffic per second in a job's form; an "iteration" is then one second."""
         src, dst = np.nonzero(self.transfers)
         sizes = np.maximum(np.rint(self.transfers[src, dst]), 1).astype(np.int64)
         return merged_traffic(self.servers, self.reduces, (), Transfers(src, dst, sizes))
 
 
 def at_rate(per_request: ServingTraffic, requests_per_s: float) -> ServingTraffic:
-    """Return what so many requests a second send, from what one sends."""
+    """Return the traffic at a request rate, from the traffic per request."""
     kinds = {kind: matrix * requests_per_s for kind, matrix in per_request.kinds.items()}
     reduces = tuple(
         AllReduceGroup(group.members, round(group.size_bytes * requests_per_s))
@@ -164,7 +164,7 @@ def serving_traffic(
     kv: Floats,
     sent: SentBy = USUAL,
 ) -> ServingTraffic:
-    """Return what a load sends.
+    """Return the traffic of a load.
 
     Parameters
     ----------
@@ -192,9 +192,9 @@ def serving_traffic(
 
 
 def token_rates(deployment: Deployment, load: RequestLoad) -> tuple[float, float]:
-    """Return the tokens a second that go through the pool of prompts, and through that of answers.
+    """Return the tokens per second of the prefill pool and of the decode pool.
 
-    With drafts more tokens go through than come out. Where one pool does both, all of it is the second's.
+    With drafts, more tokens are processed than generated. Where one pool does both, all of it is the second's.
     """
     settings = deployment.settings
     prompts = load.requests_per_s * load.prompt_tokens
@@ -211,7 +211,7 @@ def pool_traffic(
     tokens_per_s: float,
     sent: SentBy,
 ) -> ServingTraffic:
-    """Return what a pool sends inside itself when so many tokens a second go through all of its replicas."""
+    """Return the traffic within a pool whose replicas together process ``tokens_per_s``."""
     n = placement.servers
     pool, ranks = deployment.decode, placement.decode
     if prefill:
@@ -251,7 +251,7 @@ def _by_stage(pool: Pool, replica: Ints) -> Ints:
 
 
 def _handed_on(pool: Pool, replica: Ints, bytes_per_s: float, servers: int) -> Floats:
-    """Return what goes from each stage to the next, rank to rank."""
+    """Return the traffic from each stage to the next, rank to rank."""
     stages = _by_stage(pool, replica).reshape(pool.parallelism.pipeline, -1)
     moved = np.zeros((servers, servers))
     np.add.at(moved, (stages[:-1].ravel(), stages[1:].ravel()), bytes_per_s / stages.shape[1])
@@ -274,8 +274,8 @@ def server_copies(
 ) -> Floats:
     """Return the copies of a token that reach the experts on each server, shape (servers,).
 
-    Averages over layers. Where tokens are relayed inside servers, one copy goes to a server however many of a token's
-    experts are there; then what counts is how often at least one of them is.
+    Averages over layers. Where tokens are relayed inside servers, one copy goes to a server however many of a
+    token's experts are there; then the probability of at least one of them counts.
 
     Parameters
     ----------
@@ -286,7 +286,7 @@ def server_copies(
 
     Examples
     --------
-    Of DeepSeek-V3's 8 experts a token, on 8 servers of 8 ranks, 3.63 servers have some.
+    A token's 8 experts in DeepSeek-V3 are on 3.63 of 8 servers with 8 ranks, on average.
 
     >>> from topoopt.workloads.transformer import find_transformer
     >>> experts, ranks = find_transformer("deepseek-v3").experts, np.repeat(np.arange(8), 8)
@@ -306,7 +306,7 @@ def server_copies(
 
 
 def _visits(experts: Experts, share: float) -> float:
-    """Return how often a token goes to a server that has such a share of the experts."""
+    """Return the probability that a token goes to a server with this share of the experts."""
     if share <= 0:
         return 0.0
     if share >= 1:

@@ -37,7 +37,7 @@ class Relief:
     Attributes
     ----------
     what : str
-        The resource, as an answer calls what binds.
+        The resource, as named in :class:`Binding`.
     words : str
         Description of the remedy.
     doubled, halved : sequence of str
@@ -56,7 +56,7 @@ class Relief:
     sent: int = 1
 
     def of(self, part: Part) -> Part:
-        """Return constants or a replica with twice, and half, of what is named."""
+        """Return constants or a replica with the named values doubled, and halved."""
         factors = {**dict.fromkeys(self.doubled, 2.0), **dict.fromkeys(self.halved, 0.5)}
         own = {name: factors[name] * getattr(part, name) for name in factors if hasattr(part, name)}
         return replace(part, **own)
@@ -121,9 +121,9 @@ class ServingAnswer:
 
     @property
     def winner(self) -> OnOneFabric | None:
-        """The fabric that meets the objectives at the rate asked for with the least money a token.
+        """The fabric that meets the objectives at the requested rate at the least cost per token.
 
-        Where no rate is asked for, at the goodput; where none meets them, the one of the highest goodput. None of a
+        Without a requested rate, at the goodput; if none meets them, the one with the highest goodput. None of a
         single server.
         """
         if not self.fabrics:
@@ -135,7 +135,7 @@ class ServingAnswer:
 
     @property
     def meets(self) -> bool:
-        """Whether enough requests meet the objectives at the rate that was asked for."""
+        """Whether enough requests meet the objectives at the requested rate."""
         return self._meets(self.best)
 
     @property
@@ -166,7 +166,7 @@ class ServingAnswer:
         return self.question.owned.usd_per_hour if self.question.owned else None
 
     def usd_per_million(self, tokens_per_s: float) -> float | None:
-        """Return what a million tokens of answers cost at so many a second, all machines being paid for."""
+        """Return the cost per million output tokens at a token rate, including all hardware."""
         return usd_per_million(self.usd_per_hour, tokens_per_s)
 
     def row(self, one: Evaluated, usd_per_hour: float | None = None) -> dict[str, Any]:
@@ -212,7 +212,7 @@ class ServingAnswer:
         }
 
     def _stack_figures(self, one: Evaluated) -> dict[str, Any]:
-        """Return intervals that hold 80 % of measured runs, and an answering accelerator's memory by what it is for."""
+        """Return the 80 % intervals of measured runs, and the memory of a decode accelerator by use."""
         machine, split = self.question.machine, one.candidate.decode.parallelism
         model, part, settings = machine.model, find_accelerator(machine.system.accelerator), machine.settings
         weights, caches = (
@@ -236,7 +236,7 @@ class ServingAnswer:
         return found
 
     def fabric_row(self, row: OnOneFabric) -> dict[str, Any]:
-        """Return a fabric as plain values: the deployment on it, simulated, and what the network takes."""
+        """Return a fabric as plain values: the deployment on it, simulated, and the network's share."""
         return {
             **row.served.network_json(),
             **self.row(row.evaluated, row.served.usd_per_hour),
@@ -249,7 +249,7 @@ class ServingAnswer:
         return frame({**row, "deployment": words_of(row["deployment"])} for row in rows)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the answer as plain values; ``deployment`` is what ``deployment=FILE`` takes."""
+        """Return a JSON-compatible mapping; ``deployment`` is accepted by ``deployment=FILE``."""
         question = self.question
         objectives, demand, network = question.objectives, question.demand, question.network
         winner = self.winner
@@ -281,7 +281,7 @@ class ServingAnswer:
 
 
 def network_json(network: NetworkQuestion) -> dict[str, Any]:
-    """Return what is asked of networks as plain values."""
+    """Return the network options as plain values."""
     names = ("servers", "accelerators_per_server", "degree", "link_bandwidth_bps", "link_latency_s")
     head = {name: getattr(network.cluster, name) for name in names}
     return {**head, "prices": network.priced.pricing.name, "assumed": network.assumed}
@@ -351,7 +351,7 @@ def pool_servers(row: ServedFabric) -> tuple[list[int], list[int]]:
 
 
 def wiring_words(row: ServedFabric) -> str:
-    """Return how servers are joined, in short: empty of fabrics that have no choice."""
+    """Return a short description of the wiring; empty for fabrics without a choice."""
     wiring = row.on.fabric.wiring
     if wiring is None:
         return ""
@@ -361,7 +361,7 @@ def wiring_words(row: ServedFabric) -> str:
 
 
 def relieved(question: Question, one: Candidate, relief: Relief) -> Fleet:
-    """Return a deployment on machines with twice as much of a resource."""
+    """Return a deployment with twice as much of a resource."""
     decode = _split(question.machine, one.decode, relief)
     prefill = decode if one.prefill is one.decode else _split(question.machine, one.prefill, relief)
     way = replace(question.way, bytes_per_s=relief.sent * question.way.bytes_per_s)

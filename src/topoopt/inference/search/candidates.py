@@ -36,8 +36,6 @@ class Limits:
     ----------
     accelerators : int
         Accelerators of both pools, at most.
-    modes : tuple of str
-        Modes to try.
     max_batch, token_budget : int
         Limits per attention copy: concurrent requests, and tokens of a step.
     prefill_accelerators : int or None
@@ -55,7 +53,7 @@ class Limits:
     prefill_replicas: int | None = None
 
     def batch(self, split: Parallelism) -> int:
-        """Return how many requests a replica answers at once, at most."""
+        """Return the most concurrent requests of a replica."""
         return self.max_batch * split.attention_data
 
 

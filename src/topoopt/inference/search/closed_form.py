@@ -60,7 +60,7 @@ class Demand:
     requests : Requests
         Requests at the rate of their trace, or at one per second.
     rate_per_s : float or None
-        The rate that is asked for; None for as many as are answered in time, and of a closed loop.
+        The requested rate; None for the goodput, and for a closed loop.
     words : str
         Description for display.
     """
@@ -141,7 +141,7 @@ class Answering:
 
 
 def alone_s(table: StepTable, tokens: float, apart: bool) -> float:
-    """Return the seconds from the begin of a prompt to its first token, on a replica that does nothing else.
+    """Return the time to first token on an idle replica.
 
     In a pool of its own a prompt goes through a pipeline as a whole, else in as many parts as there are stages, the
     last of which enters when all but one stage's share of the time is over.
@@ -152,7 +152,7 @@ def alone_s(table: StepTable, tokens: float, apart: bool) -> float:
 
 
 def prompt_s(table: StepTable, demand: Demand) -> float:
-    """Return the seconds for which a mean prompt keeps a replica from anything else: one stage of its pipeline."""
+    """Return the time for which a mean prompt occupies a replica: one stage of its pipeline."""
     stages = table.stages
     return _reading_s(table, demand.prompt, 1.0, demand.pairs) / stages
 
@@ -160,7 +160,7 @@ def prompt_s(table: StepTable, demand: Demand) -> float:
 def answering(
     split: Split, demand: Demand, settings: EngineSettings, mode: str, most_batch: int
 ) -> Answering:
-    """Return what a replica does at every batch.
+    """Return the decode performance of a replica at every batch.
 
     A pool that only answers takes a step for every token. In the modes of one pool, of ``B`` requests that are answered
     ``B/o`` come and go with each step, for answers of ``o`` steps: their prompts are part of it (chunked), or are read
@@ -239,7 +239,6 @@ def splits_of(machine: Machine, fixed: Mapping[str, int], most_tokens: int) -> l
 
 
 def _degrees(machine: Machine, fixed: Mapping[str, int]) -> list[Parallelism]:
-    """Return the degrees to try; where one is given, only that one."""
     model, most = machine.model, machine.accelerators
     powers = [1 << power for power in range(most.bit_length())]
 

@@ -61,7 +61,7 @@ class DeploymentPart(Strict):
         Raises
         ------
         InvalidInput
-            With what is allowed.
+            With the allowed values.
         """
         if self.mode is not None:
             check_known("mode", self.mode, MODES)
@@ -79,7 +79,8 @@ class _DeploymentFile(Strict):
 
 
 def read_deployment(path: str) -> DeploymentPart:
-    """Return the deployment of a YAML or JSON file: by itself, under ``deployment``, or in an answer of ``serving``.
+    """Return the deployment in a YAML or JSON file: at the top, under ``deployment``, or in an answer of
+    ``serving``.
 
     Raises
     ------
@@ -114,7 +115,7 @@ def _pool_json(pool: Pool) -> dict[str, int]:
 
 
 def words_of(deployment: Mapping[str, Any]) -> str:
-    """Return a deployment of an answer in short, prefill before decode.
+    """Return a short description of a deployment, prefill before decode.
 
     Examples
     --------
@@ -145,12 +146,12 @@ def split_words(one: Parallelism) -> str:
 
 
 def parse_pool(text: str, word: str) -> tuple[int | None, Parallelism]:
-    """Return how many replicas, None where that is not said, and how each is split; degrees that are not said are 1.
+    """Return the number of replicas (None if not given) and their split; missing degrees are 1.
 
     Raises
     ------
     InvalidInput
-        With what is allowed.
+        With the allowed values.
 
     Examples
     --------
@@ -177,7 +178,7 @@ def parse_pool(text: str, word: str) -> tuple[int | None, Parallelism]:
 
 
 def given_deployment(words: Mapping[str, Any]) -> DeploymentPart | None:
-    """Return what is given of a deployment; None where all of it is searched.
+    """Return the given parts of a deployment; None where all of it is searched.
 
     Raises
     ------

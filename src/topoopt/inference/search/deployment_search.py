@@ -39,7 +39,8 @@ def serve(question: Question, on_progress: Progress) -> ServingAnswer:
     Raises
     ------
     Infeasible
-        If nothing fits, no deployment meets the objectives, or none keeps up with the rate; with what is possible.
+        If nothing fits, no deployment meets the objectives, or none keeps up with the rate; with the possible
+        values.
     """
     demand, machine, limits = question.demand, question.machine, question.limits
     answerers = splits_of(machine, question.fixed, demand.most_tokens)
@@ -81,7 +82,7 @@ def serve(question: Question, on_progress: Progress) -> ServingAnswer:
 
 
 def _with_gains(answer: ServingAnswer) -> ServingAnswer:
-    """Return an answer with what twice as much of each resource is worth: of several servers where the best is."""
+    """Return an answer with the gain from doubling each resource; with several servers, on the best fabric."""
     question, winner = answer.question, answer.winner
     if winner is not None:
         known = replace(winner, evaluated=measured(question, winner.evaluated, winner.served))
@@ -101,7 +102,7 @@ def _always(fleet: Fleet) -> Callable[[float], Fleet]:
 
 
 def measured(question: Question, found: Evaluated, row: ServedFabric | None = None) -> Evaluated:
-    """Return a deployment, on a fabric or in a server, with what twice as much of each resource is worth."""
+    """Return a deployment, on a fabric or in a server, with the gain from doubling each resource."""
     demand, best = question.demand, found.goodput_per_s
     if best <= 0:
         return found
@@ -144,7 +145,7 @@ def measured_binding(
     fleet_of
         The deployment with twice as much, by resource.
     gain_of
-        Says by what share more the goodput of a fleet is.
+        Returns the relative gain of a fleet's goodput.
     """
     gains = {
         what: 0.0 if what == "KV capacity" and not _short_of_pages(run) else max(gain_of(fleet), 0.0)

@@ -1,4 +1,4 @@
-"""The best deployment on every fabric: promised by simulation without a network, less what the network takes of it."""
+"""The best deployment on every fabric: by simulation without a network, reduced by the network's effect."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,16 +30,16 @@ SMALLEST_SHARE = 1e-9
 INSIDE_BYTES_PER_S = 1e15
 """Bandwidth of a KV cache that crosses no link: both replicas are on one server, as in closed form."""
 MOST_KEPT = 400
-"""Deployments that are tried on fabrics, by what they promise."""
+"""Deployments tried on fabrics, by their estimates."""
 MOST_SIMULATED = 5
 """Most deployments simulated on a fabric, among those with estimates above the simulated ones."""
 MOST_OF_A_TOKEN = 0.5
-"""Share of the time of a token on the network, from which on that is what binds it."""
+"""Share of the time per token on the network above which it is the bottleneck."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OnOneFabric:
-    """A fabric: the closed form that chose wiring, pairing and deployment, and what the simulator says of it.
+    """A fabric: the closed form that chose wiring, pairing and deployment, and its simulation.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class OnOneFabric:
 
     @property
     def rate_per_s(self) -> float:
-        """Requests a second of the run: as asked for, or the goodput."""
+        """Requests per second of the run: as requested, or the goodput."""
         run = self.evaluated.run
         return len(run.requests) / run.end_s if run.requests.clients else run.requests.rate_per_s
 
@@ -72,10 +72,10 @@ def on_fabrics(
     """Return a row for each fabric.
 
     The estimate of a deployment is its goodput, simulated on an ideal network; if it was not simulated, its
-    closed-form rate, reduced as much as that of the best simulated one of its mode. On each fabric wiring, routes and
-    pairing are chosen in closed form, at the mean lengths of the requests, and say what is left of the promise there.
-    The best is then simulated on that fabric with the requests themselves, and is the answer if no other one promises
-    more than that.
+    closed-form rate, reduced as much as that of the best simulated one of its mode. On each fabric, wiring, routes
+    and pairing are chosen in closed form, at the mean lengths of the requests, and reduce the estimate. The best
+    is then simulated on that fabric with the requests themselves, and is the answer if no other estimate is
+    higher.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def on_fabrics(
 def _best_on(
     question: Question, name: str, trying: Trying, by_deployment: Mapping[Deployment, Candidate]
 ) -> OnOneFabric:
-    """Return the best deployment on a fabric: simulated ones by their goodput, others by what they promise."""
+    """Return the best deployment on a fabric: simulated ones by their goodput, others by their estimates."""
     promises: dict[int, Tried] = {}
     done: dict[int, Evaluated] = {}
     reason, following = "", 0
@@ -149,7 +149,7 @@ def _promised(found: Sequence[Candidate], simulated: Sequence[Evaluated]) -> Ite
 
 
 def fleet_on_fabric(fleet: Fleet, row: ServedFabric, question: Question) -> Callable[[float], Fleet]:
-    """Return a fleet on a fabric by the rate, with the router and the failures that are asked for."""
+    """Return a fleet on a fabric as a function of the rate, with the requested router and failures."""
     return partial(on_fabric, fleet, row, router=question.router, failures=question.server_failures)
 
 
@@ -176,8 +176,8 @@ def on_fabric(
 ) -> Fleet:
     """Return a fleet on a fabric at a rate.
 
-    Steps take what the network adds while links carry the caches of so many requests. Transfers take the routes of the
-    fabric, whose links they share max-min fairly; what experts and stages send leaves them the less of each.
+    Steps include the network time while links carry the caches at this rate. Transfers take the routes of the
+    fabric, whose links they share max-min fairly; traffic of experts and stages reduces the capacity.
 
     Parameters
     ----------
@@ -204,7 +204,6 @@ def on_fabric(
 
 
 def _links_of(row: ServedFabric, server: int) -> tuple[int, ...]:
-    """Return the links from and to a server."""
     topology = row.on.fabric.topology
     return tuple(np.flatnonzero((topology.src == server) | (topology.dst == server)).tolist())
 
@@ -212,7 +211,7 @@ def _links_of(row: ServedFabric, server: int) -> tuple[int, ...]:
 def with_network(
     table: StepTable, decoding: StepReach | None, reading: StepReach | None, busy: Floats
 ) -> StepTable:
-    """Return a table of steps with what the network adds to those that decode and to those that read prompts."""
+    """Return a step table with the network time added to decode and prefill steps."""
 
     def added(step: StepReach | None) -> Floats:
         if step is None:
@@ -223,7 +222,7 @@ def with_network(
 
 
 def _transfer(row: ServedFabric, rate_per_s: float, layers: int) -> Transfer:
-    """Return the transfers over the links of the fabric, of which experts and stages use a share meanwhile."""
+    """Return the transfers over the links of the fabric, which are shared with experts and stages."""
     way, laws, load = row.on.reach, row.laws, row.on.load
     readers, answerers = way.shares.shape
     count = readers + answerers

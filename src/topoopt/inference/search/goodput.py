@@ -1,4 +1,4 @@
-"""A deployment simulated request by request: at the rate asked for, at its goodput, and with more than it can do."""
+"""A deployment simulated request by request: at the requested rate, at its goodput, and overloaded."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -43,11 +43,11 @@ EXACT = 0.01
 """Relative accuracy of a goodput."""
 MOST_HALVINGS = 12
 FleetAt = Callable[[float], Fleet]
-"""A deployment as it is at so many requests a second: the busier links are, the longer it takes."""
+"""A deployment as a function of the request rate: busier links make it slower."""
 MOST_BISECTED = 10_000
-"""Requests by which goodput is found; more are simulated once, at the rate that is asked for."""
+"""Requests simulated to find the goodput; more are simulated once, at the requested rate."""
 OVERLOAD = 1.25
-"""Times the stable rate of closed forms, at which requests come where it is asked how many can be answered."""
+"""Multiple of the closed forms' stable rate at which the simulation is overloaded to measure capacity."""
 LONG, MOST_REPEATED = 8, 100_000
 """Times of a request for which they come then; and how many of them at most."""
 KEPT_UP, MOST_DOUBLINGS, HALVINGS = 0.95, 8, 5
@@ -142,7 +142,7 @@ def stable_rate(one: Candidate, fleet_at: FleetAt, demand: Demand) -> float:
 
 
 def _answered_per_s(one: Candidate, fleet: Fleet, demand: Demand, rate_per_s: float) -> float:
-    """Return the answers in the second half of the time in which requests come, long beside what a request takes."""
+    """Return the rate of answers in the second half of the arrivals, once the system is in steady state."""
     long_s = LONG * (one.ttft_s + demand.answer * one.tpot_s)
     count = len(demand.requests)
     times = min(int(np.ceil(rate_per_s * long_s / count)), MOST_REPEATED // count)
@@ -154,7 +154,7 @@ def _answered_per_s(one: Candidate, fleet: Fleet, demand: Demand, rate_per_s: fl
 
 
 def first_requests(demand: Demand, count: int) -> Demand:
-    """Return the first of the requests, so many at most."""
+    """Return the first requests, ``count`` at most."""
     requests = demand.requests
     if len(requests) <= count:
         return demand
@@ -215,7 +215,7 @@ def goodput(
 
 
 def what_binds(run: ServingRun, objectives: Objectives) -> Binding:
-    """Return why requests of a run miss an objective, or come nearest to missing it."""
+    """Return the objective that a run misses, or comes nearest to missing, and the bottleneck."""
     ttft_s, tpot_s = run.ttft_s, np.nan_to_num(run.tpot_s)
     share = 100 * objectives.share
     first = float(np.percentile(ttft_s, share)) / objectives.ttft_s
@@ -260,7 +260,7 @@ def _of_other_tokens(run: ServingRun) -> Binding:
 
 
 def _bound_by(table: StepTable, tokens: float, prompts: bool) -> str:
-    """Return what steps of so many tokens are bound by: twice the tokens take twice as long, or no longer."""
+    """Return the limit of steps with this many tokens: compute if doubling the tokens doubles the time, else memory."""
     base = table.prefill_base_s if prompts else table.base_s
     own = tokens if prompts else tokens / table.stages
     one, two = np.interp((own, 2 * own), table.tokens, base)

@@ -28,12 +28,10 @@ class NetworkQuestion:
         Servers and their ports.
     fabrics : tuple of str
         Names of ``topoopt.catalog.networks_of("serving")``.
-    priced : Priced
-        Pricing of networks and servers.
     pairings : tuple of str
         Names in :data:`topoopt.inference.PAIRINGS` that the router knows.
     sent : SentBy
-        Formats of what experts are sent.
+        Formats of tokens sent to experts.
     assumed : str
         The interfaces of a server that were taken because none were given.
     """
@@ -139,7 +137,7 @@ class Question:
         return Fleet("disaggregated", decode, prefill, settings, router, transfer, failures, self.roles)
 
     def _failures(self, deployment: Deployment) -> tuple[Failure, ...]:
-        """Return when replicas are down, by themselves or with a server."""
+        """Return the downtimes of replicas, by their own failures and by those of servers."""
         if not self.server_failures:
             return tuple(self.failures)
         size = self.machine.system.accelerators_per_server

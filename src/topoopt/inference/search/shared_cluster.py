@@ -1,4 +1,4 @@
-"""A deployment among other jobs of a cluster: what requests meet if sends take as long as was seen there."""
+"""A deployment among other jobs of a cluster: latencies of requests, given the observed send times."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -40,7 +40,7 @@ class Service:
     requests : Requests
     accelerator : str
     overloaded : bool
-        Whether more requests come than it could answer with nobody beside it.
+        Whether the request rate exceeds its capacity even without other jobs.
     """
 
     served: Served
@@ -63,7 +63,7 @@ def service_on(
     spread: float = 0.0,
     seed: int = 0,
 ) -> Service:
-    """Return a deployment on a fabric of as many servers as the cluster, which route caches evenly.
+    """Return a deployment on a fabric with as many servers as the cluster; caches are routed evenly.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def service_on(
 def answer_times(service: Service, send_s: Mapping[float, float], slowness: float) -> tuple[Floats, Floats]:
     """Return seconds to the first token and for each further one, of requests once the fleet is as busy as it gets.
 
-    The simulator plays steps and queues; what a cache is under way comes on top, the longest sends with the longest
+    The simulator models steps and queues; the transfer times of caches are added, the longest sends with the longest
     prompts.
 
     Parameters
@@ -107,7 +107,7 @@ def answer_times(service: Service, send_s: Mapping[float, float], slowness: floa
     send_s
         Seconds in which keys and values of a request were sent at nominal rate, and how often; none of one pool.
     slowness
-        Times that exchanges of experts, stages and split layers take, over those with nobody else.
+        Times that exchanges of experts, stages and split layers take, relative to those without other jobs.
     """
     requests = service.requests
     served, laws, way = service.served, service.laws, service.way

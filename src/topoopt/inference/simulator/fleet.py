@@ -207,7 +207,7 @@ class Fleet:
         return self.prefill or self.decode, self.decode
 
     def check_fits(self, most_tokens: int) -> None:
-        """Refuse requests that a replica could never hold.
+        """Refuse requests that exceed a replica's capacity.
 
         Raises
         ------

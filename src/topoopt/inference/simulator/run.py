@@ -1,4 +1,4 @@
-"""One run of the simulator: requests and a fleet in, what happened to each request out."""
+"""One run of the simulator: requests and a fleet in, event times of each request out."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -91,7 +91,7 @@ class ServingRun:
         return np.where(time[:, Time.ARRIVED] >= 0, time[:, Time.ARRIVED] - time[:, Time.READ], 0.0)
 
     def moments(self, request: int) -> tuple[float, ...]:
-        """Return when a prompt was begun and read, its cache there, the first token told and the last; -1 for never."""
+        """Return start and end of prefill, arrival of the cache, first token and last; -1 for never."""
         return tuple(float(moment) for moment in self.state.time[request])
 
     @property
@@ -131,7 +131,7 @@ class ServingRun:
         return int(self.state.tally[Count.EVENTS])
 
     def seconds(self, what: Clock) -> float:
-        """Return what all replicas have spent, such as ``Clock.READING``."""
+        """Return the total time that replicas spent on an activity, such as ``Clock.READING``."""
         return float(self.state.clock[:, what].sum())
 
     def attainment(self, objectives: Objectives) -> float:
@@ -152,8 +152,8 @@ def simulate_serving(fleet: Fleet, requests: Requests, log_rows: int = 0) -> Ser
     youngest request loses its pages and is read anew. Prompts are read before anything is answered (prefill-first),
     in pieces beside the answers (chunked), or by replicas of their own (disaggregated), whose caches are sent to
     those that answer, where they wait outside of the pages: over the links of a fabric, which they share max-min
-    fairly, or one after the other at either end. Steps in which only answers are made go by together until somebody
-    comes or goes. In pipelines as many groups of requests are under way as there are stages.
+    fairly, or one after the other at either end. Consecutive decode-only steps are merged until a request
+    arrives or leaves. A pipeline has as many groups of requests in flight as stages.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def first_state(fleet: Fleet, requests: Requests, log_rows: int) -> State:
 
 
 def _changes(fleet: Fleet) -> list[tuple[float, int, int]]:
-    """Return when what fails or comes back, see ``change``, in order."""
+    """Return the failures and repairs, see ``change``, in order."""
     failures = [
         (when, replica, kind)
         for replica, begin_s, end_s in _apart(fleet)

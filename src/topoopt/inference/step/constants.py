@@ -44,8 +44,8 @@ class Constants:
         Efficiency of products of few tokens, relative to ``dense_compute``.
     activation_passes : how often kernels between a layer's products read or write the whole activations of a token
     exchange_s : an exchange of experts' inputs of nothing
-    layer_s, step_s, request_s : what a decoding step adds for each layer, by itself, for each request
-    prompt_layer_s, prompt_step_s : what a layer and a step take at least, and add, where prompts are read
+    layer_s, step_s, request_s : overhead of a decode step per layer, per step, and per request
+    prompt_layer_s, prompt_step_s : minimum and overhead of a layer and a step that process prompts
     interference : share of a prompt's reading that requests which decode meanwhile feel
     wave : share of the clients of a closed loop whose prompts are read before one's own, on average
     queue : waiting behind other prompts over that of a queue of M/D/1
@@ -109,7 +109,7 @@ def constants_of_logs(logs: Floats) -> Constants:
 
 
 def members_of(names: Sequence[tuple[str, str]], rows: Sequence[Mapping[str, str]]) -> Ints:
-    """Return which names runs have, array (n, levels); -1 for one that is not among them."""
+    """Return the index of each run's name, array (n, levels); -1 for unknown names."""
     place = {name: index for index, name in enumerate(names)}
     return np.array([[place.get(one, -1) for one in row.items()] for row in rows], np.int64)
 
@@ -138,7 +138,7 @@ def engine_family(engine: str) -> str:
 
 
 def model_kind(model: TransformerModel) -> str:
-    """Return what kind of model it is: latent attention, recurrent layers, experts, or none of these."""
+    """Return the kind of model: latent attention, recurrent layers, experts, or none of these."""
     if model.latent is not None:
         return "latent"
     if model.recurrence is not None:
@@ -147,7 +147,7 @@ def model_kind(model: TransformerModel) -> str:
 
 
 def split_kind(split: Parallelism) -> str:
-    """Return how the layers of a replica are split: one of few words."""
+    """Return the kind of a replica's split."""
     if split.attention_data > 1:
         return "copies of attention"
     if split.expert > 1:
@@ -166,8 +166,8 @@ def shipped_factors() -> Factors:
 def error_band(stack: ServedStack, quantity: str) -> tuple[str, float, float]:
     """Return the factors from predicted to measured between which 80 % of runs are that no fit has seen.
 
-    They are of ``data/error_bands.csv``, by the model's kind. A model of which there are measured rows has those of
-    stacks that were left out of fits, any other those of models; which of these stands first.
+    They are in ``data/error_bands.csv``, by the model's kind. A model with measured rows has the errors of stacks
+    held out of fits, any other those of held-out models; the latter are listed first.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def known_engine(engine: str) -> str:
     Raises
     ------
     InvalidInput
-        For an engine of which there are no measured rows: its constants would be those of no engine.
+        For an engine without measured rows.
     """
     if engine:
         check_known(
@@ -205,6 +205,6 @@ def shipped_logs(stacks: Sequence[ServedStack]) -> Floats:
 
 
 def shipped_constants(stack: ServedStack) -> Constants:
-    """Return the constants of a stack; what was never measured has a factor of 1."""
+    """Return the constants of a stack; unmeasured factors are 1."""
     columns = constants_of_logs(shipped_logs([stack]))
     return Constants(**{name: float(getattr(columns, name)[0]) for name in CONSTANTS})

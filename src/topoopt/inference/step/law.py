@@ -1,9 +1,9 @@
 """The law of a step: seconds of decoding and of prefill over columns of configurations, and as a table for simulators.
 
-Products of activations with weights take ``(c^3 + m^3)^(1/3)``, where ``c`` is their arithmetic and ``m`` the reading
-of weights; experts are read if any token touches them; caches are read whole; accelerators of a server sum their parts
-twice a layer; the engine adds its own for each layer, step and request. Where two halves of a batch overlap, one
-computes while what the other sends is on its way.
+Products of activations with weights take ``(c^3 + m^3)^(1/3)``, where ``c`` is their arithmetic and ``m`` the
+reading of weights; experts are read if any token uses them; caches are read completely; accelerators of a server
+sum their parts twice per layer; the engine adds its overhead per layer, step and request. Where two halves of a
+batch overlap, one computes while the other communicates.
 """
 
 from functools import lru_cache
@@ -22,7 +22,7 @@ from topoopt.transformers import System, allreduce_s
 from topoopt.workloads.transformer import TransformerModel
 
 MICRO_BATCH_TOKENS = 1024.0
-"""Prompts flow through pipeline stages in pieces of at least so many tokens; smaller ones read weights too often."""
+"""Least tokens of a prompt's pieces in pipeline stages; smaller ones would read weights too often."""
 ONE, USUAL = Parallelism(), EngineSettings()
 LARGEST_STEP = 2**20
 """Tokens of the longest step in a table, of each copy of attention."""
@@ -63,7 +63,7 @@ def step_table(
 
 
 def table_of(one: Replica, law: Constants, parallelism: Parallelism) -> StepTable:
-    """Return how long steps of a replica take by a law."""
+    """Tabulate the step times of a replica."""
     # the numbers of tokens of a table: all powers of two and of half steps between, from 1
     exponents = np.arange(0, 2 * int(np.ceil(np.log2(LARGEST_STEP * parallelism.attention_data))) + 1) / 2
     tokens = np.unique(np.round(2.0**exponents)).astype(float)
@@ -102,7 +102,7 @@ def check_split(model: TransformerModel, parallelism: Parallelism) -> None:
     Raises
     ------
     InvalidInput
-        With what is possible.
+        With the possible values.
     """
     if model.heads % parallelism.tensor:
         possible = ", ".join(str(one) for one in range(1, 65) if model.heads % one == 0)
@@ -133,7 +133,7 @@ def decode_step_s(one: Replica, law: Constants, requests: Number, cached: Number
 
 
 def engine_s(one: Replica, law: Constants, requests: Number) -> Floats:
-    """Return what an engine adds to a decoding step with so many requests of a replica.
+    """Return the engine overhead of a decode step.
 
     Every host prepares the requests of its own accelerators, while others prepare theirs.
     """
@@ -141,7 +141,7 @@ def engine_s(one: Replica, law: Constants, requests: Number) -> Floats:
 
 
 def prompt_step_s(one: Replica, law: Constants, tokens: Number, prompts: Number = 1.0) -> Floats:
-    """Return the seconds in which prompts of so many tokens together, and of equal length, are read.
+    """Return the prefill time of prompts of equal length.
 
     Prompts of copies of attention are read side by side.
     """
@@ -161,7 +161,7 @@ def prompt_step_s(one: Replica, law: Constants, tokens: Number, prompts: Number 
 def token_s(
     one: Replica, law: Constants, tokens: Number, decoding: bool, attention_s: Number = 0.0
 ) -> Floats:
-    """Return the seconds of all layers for so many tokens of a replica.
+    """Return the time of all layers for the tokens of a replica.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def token_s(
 
 
 def halves_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> tuple[Floats, Floats]:
-    """Return the seconds that two halves of a batch compute, and those in which what they send is on its way.
+    """Return the compute times of two half-batches, and the times of their communication.
 
     Both halves read the weights, so that together they compute longer than the batch as a whole.
     """
@@ -187,7 +187,7 @@ def halves_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> tu
 
 
 def layers_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> Floats:
-    """Return the seconds that all layers compute: without attention's caches, and without what goes to experts."""
+    """Return the compute time of all layers, without attention's caches and without exchanges of experts."""
     own = tokens / one.attention_data
     compute = law.dense_compute * (law.decode_compute if decoding else 1.0)
     rate, reading = one.dense_flops * compute, one.memory_bytes_per_s * law.dense_memory
@@ -215,7 +215,7 @@ def expert_s(one: Replica, law: Constants, tokens: Number) -> Floats:
 
 
 def adapters_s(one: Replica, law: Constants, tokens: Number, decoding: bool) -> Floats:
-    """Return the seconds of LoRA adapters, of which each request has one, all as often.
+    """Return the time of LoRA adapters, one per request, all equally frequent.
 
     An adapter is read once for all requests of a step that have it (Chen et al., Punica, MLSys 2024); tokens of prompts
     are those of one request. Shares of promised rates are those of weights, for no published run has adapters.
@@ -272,7 +272,7 @@ def boundary_s(one: Replica, tokens: Number) -> Floats:
 
 
 def head_s(one: Replica, law: Constants, rows: Number) -> Floats:
-    """Return the seconds of the output layer for so many rows."""
+    """Return the time of the output layer for the given rows."""
     return smooth(
         2 * one.head_weights * rows / (one.plain_flops * law.dense_compute),
         2.0 * one.head_weights / (one.memory_bytes_per_s * law.dense_memory),
@@ -280,7 +280,7 @@ def head_s(one: Replica, law: Constants, rows: Number) -> Floats:
 
 
 def cached_s(one: Replica, law: Constants, cached: Number) -> Floats:
-    """Return the seconds that attention of one more request takes, of so many cached tokens."""
+    """Return the attention time of one more request with the given cached tokens."""
     seen = np.minimum(cached, one.window)
     size = one.cache_bytes_per_token * cached + one.window_bytes_per_token * seen + one.state_bytes
     reading = size / (one.memory_bytes_per_s * law.cache_memory)
@@ -295,12 +295,12 @@ def prompt_pairs_s(one: Replica, law: Constants, tokens: Number) -> Floats:
 
 
 def smooth(arithmetic: Number, reading: Number) -> Floats:
-    """Return what overlapped arithmetic and reading take: a little more than the longer."""
+    """Return the time of overlapped arithmetic and memory access: a little more than the longer."""
     return np.asarray(np.cbrt(arithmetic**3 + reading**3))
 
 
 def touched_experts(experts: Number, per_token: Number, tokens: Number) -> Floats:
-    """Return how many different experts of a layer so many tokens meet, each choosing at random.
+    """Return the expected number of distinct experts of a layer that the tokens choose at random.
 
     Examples
     --------
@@ -311,7 +311,7 @@ def touched_experts(experts: Number, per_token: Number, tokens: Number) -> Float
 
 
 def touched_ranks(ranks: Number, per_token: Number) -> Floats:
-    """Return how many different ranks the experts of a token lie on, spread at random.
+    """Return the expected number of distinct ranks of a token's experts, spread at random.
 
     Examples
     --------

@@ -44,7 +44,7 @@ class Replica:
     expert_bytes : of one such weight
     experts, experts_per_token, experts_held : of a layer, of a token, of an accelerator
     cache_bytes_per_token : read for each cached token of the requests of an accelerator
-    window_bytes_per_token, window : the same in layers of sliding windows, which keep so many tokens
+    window_bytes_per_token, window : the same in layers of sliding windows, and tokens in a window
     state_bytes : read and written for each request in recurrent layers
     cached_flops : for each cached token: latent attention, whose cache is small and whose heads are many
     pair_flops, window_pair_flops : for each pair of tokens when a prompt is read
@@ -118,7 +118,7 @@ def replica(
     settings: EngineSettings,
     fabric: System | None = None,
 ) -> Replica:
-    """Return what an accelerator holds and moves: one row; of servers on a ``fabric`` without the time that it adds."""
+    """Return the data held and moved by an accelerator, one row; on several servers without the network time."""
     weights, cache, adapter = weight_shape(model), cache_shape(model), adapter_shape(model)
     stored = weight_format(settings.weight_precision)
     element = cache_element_bytes(settings.kv_precision)
@@ -208,7 +208,7 @@ def _domains_visited(model: TransformerModel, stage: Floats, domain: float) -> F
 
 
 def scale_up_ranks(accelerator: Accelerator) -> int:
-    """Return how many accelerators the scale-up links join."""
+    """Return the number of accelerators joined by the scale-up links."""
     domain = accelerator.scale_up_domain
     return int(domain) if domain.isdigit() and int(domain) > 1 else SERVER
 

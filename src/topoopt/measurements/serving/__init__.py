@@ -1,4 +1,4 @@
-"""Measured runs of served models: tables of them, what the law predicts, and how far it is off."""
+"""Measured runs of served models: tables, predictions and their errors."""
 
 from topoopt.measurements.serving.prediction import PredictedServing as PredictedServing
 from topoopt.measurements.serving.prediction import ServingCalibration as ServingCalibration

@@ -1,4 +1,4 @@
-"""Measured serving runs as columns of arrays, what the law predicts of them, and the numbers that are scored."""
+"""Measured serving runs as columns of arrays, their predictions, and the numbers that are scored."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -75,7 +75,7 @@ class Observations:
     columns : ServedColumns, of all runs
     rows : array (m,) of int, the run of each number
     quantities : array (m,) of text
-    logs : array (m,), logarithms of what was measured
+    logs : array (m,), logarithms of the measurements
     spreads : array (m,), by how much the law is expected to miss them
     """
 
@@ -91,18 +91,18 @@ class Observations:
         return Observations(self.columns, rows, quantities, self.logs[chosen], self.spreads[chosen])
 
     def predicted_logs(self, logs: Floats) -> Floats:
-        """Return logarithms of what the law says, array (m,), by logarithms of constants, array (n, constants)."""
+        """Return logarithms of the predictions, array (m,), by logarithms of constants, array (n, constants)."""
         values = expected(self.columns, constants_of_logs(logs))
         places = np.array([QUANTITIES.index(name) for name in self.quantities], np.int64)
         return np.asarray(np.log(np.stack([values[name] for name in QUANTITIES])[places, self.rows]))
 
     def percents_off(self, logs: Floats) -> Floats:
-        """Return by how much the law misses each number, array (m,), in percent of it."""
+        """Return the relative errors, array (m,), in percent."""
         return np.asarray(100 * np.expm1(self.predicted_logs(logs) - self.logs))
 
 
 def observations(runs: Sequence[ServedRun], law: Constants) -> Observations:
-    """Return what was measured of runs and is scored, of quantities that the law has."""
+    """Return the measured and scored quantities of runs that the model covers."""
     columns = served_columns(runs)
     values = expected(columns, law)
     found = [
@@ -119,7 +119,7 @@ def observations(runs: Sequence[ServedRun], law: Constants) -> Observations:
 
 
 def why_not_scored(run: ServedRun, quantity: str) -> str:
-    """Return why a measured number says nothing of the law; nothing where it does."""
+    """Return the reason why a measured number is not scored; empty if it is."""
     seen = run.measured
     if run.queue_limited and run.mode in ("agg", "disagg") and quantity in ("tpot", "ttft", "throughput"):
         return "requests waited for admission, as the table says"
@@ -176,7 +176,7 @@ def _held(run: ServedRun) -> float:
 
 
 def expected(rows: ServedColumns, law: Constants) -> dict[str, Floats]:
-    """Return what the law says of every quantity; nan where a row cannot have it."""
+    """Return the predictions of every quantity; nan where a row has none."""
     none = np.full(len(rows.prompt), np.nan)
     found = {name: none.copy() for name in QUANTITIES}
     for mode, part in (

@@ -1,4 +1,4 @@
-"""Predictions of a table of measured runs beside what was measured: errors by quantity, and rows that have no score."""
+"""Predictions of a table of measured runs: errors by quantity, and rows without a score."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -60,8 +60,6 @@ class ServingCalibration:
     Attributes
     ----------
     name : str
-    factors : mapping
-        Factors by constant.
     engines, accelerators : tuple of str
         Engines and accelerators of the runs it was fitted to; for others, shipped constants are used unchanged.
     """
@@ -143,7 +141,7 @@ class PredictedServing:
         return errors_by((name_of(one.run), one.error_percent[quantity]) for one in scored)
 
     def to_json(self) -> dict[str, Any]:
-        """Return errors by quantity, what is not scored, and every prediction."""
+        """Return errors by quantity, unscored rows, and every prediction."""
         return {
             "runs_file": self.table.path,
             "calibration": self.calibration,
@@ -216,7 +214,6 @@ def predict_served_runs(path: str, own: ServingCalibration | None = None) -> Pre
 
 
 def _named(run: ServedRun, values: Mapping[str, float]) -> dict[str, float]:
-    """Return quantities by the names under which they are scored."""
     offline = {"throughput": "offline_throughput"} if run.mode == "offline" else {}
     return {offline.get(name, name): value for name, value in values.items()}
 
@@ -283,7 +280,7 @@ def fit_serving(path: str) -> CalibrationFit[ServingCalibration]:
 
 
 def fit_factors(seen: Observations, logs: Floats) -> dict[str, float]:
-    """Return the factors on constants, by name, under which the law misses least what was measured.
+    """Return the factors on constants, by name, that fit the measurements best.
 
     Parameters
     ----------
@@ -299,7 +296,7 @@ def fit_factors(seen: Observations, logs: Floats) -> dict[str, float]:
 
 
 def _held_out(seen: Observations, logs: Floats, parts: Ints) -> Floats:
-    """Return by how much each number is missed by a fit to the other parts; nothing where there is too little."""
+    """Return the held-out errors of each number; empty with too few runs."""
     if len(parts) - np.bincount(parts).max() < FEWEST:
         return np.zeros(0)
     return held_out(

@@ -1,11 +1,11 @@
 """Cells of one row of a table of runs as people write them: numbers, switches, words that mean something.
 
-Words of one row of a table of runs: what is shared out, what is computed again, in which precision.
+Cells of one row of a table of runs: sharding, recomputation and precision.
 
 People write one thing in many ways, doubt it (``selective?``), add to it (``fsdp(zero2-like)``), or leave a choice that
 is none (``full/block``).
 
-Cells that say what several columns mean: degrees in one cell, hosts, batches in parts, lengths of documents.
+Cells that combine several columns: degrees in one cell, hosts, batches in parts, lengths of documents.
 
 ``FSDP 8, TP 8, PP8`` is a cell of torchtitan's tables, ``GA`` a column of NVIDIA's; lengths are those of samples that
 are packed for supervised fine-tuning.
@@ -56,12 +56,12 @@ def switched_on(row: Row, column: str, default: bool) -> bool:
 
 
 def meaning(column: str, cell: str) -> str:
-    """Return what the first known word of a column means that is part of a cell; nothing if none is."""
+    """Return the meaning of the first known word of a column in a cell; empty if there is none."""
     return next((name for word, name in WORDS[column].items() if word in cell), "")
 
 
 REMARK = re.compile(r"(.*?)\s*[(\[](.*?)[)\]]?\s*\??")
-"""A word, and what stands behind it in parentheses."""
+"""A word followed by text in parentheses."""
 STAGE = re.compile(r"(?:zero|stage|\bz)[-_ ]*([0-3])(?!\d)")
 SHARED_OUT = {r"dist(ributed)?[-_ ]?opt": "1", r"shard[-_ ]grad": "2", r"full[-_ ]shard": "3"}
 """Patterns inside longer words, such as ``Megatron with distributed optimizer``."""
@@ -90,7 +90,7 @@ def is_hybrid_shard(row: Row) -> bool:
 
 
 def recomputation(row: Row) -> str:
-    """Return what is computed again: none, selective, full, or parts joined by ``+``; an empty cell is none.
+    """Return the recomputation: none, selective, full, or parts joined by ``+``; an empty cell is none.
 
     Raises
     ------
@@ -125,7 +125,7 @@ def _word_and_remark(cell: str) -> tuple[str, str]:
 
 
 def _meant(column: str, word: str, read: Callable[[str], str | None], allowed: str) -> str:
-    """Return what a word means, or what all of its alternatives mean, which a slash parts."""
+    """Return the meaning of a word, or of all alternatives separated by slashes."""
     whole = read(word)
     meanings = {read(one.strip()) for one in word.split("/")} if whole is None else {whole}
     if len(meanings) > 1 and None not in meanings:
@@ -143,13 +143,13 @@ def _stage(word: str) -> str | None:
 
 
 def _shared_out(word: str) -> set[str]:
-    """Return the stages that a word names, by number or by what is shared out, whatever else it says."""
+    """Return the ZeRO stages in a word, by number or by the sharded tensors."""
     by_words = {stage for pattern, stage in SHARED_OUT.items() if re.search(pattern, word)}
     return set(STAGE.findall(word)) or by_words
 
 
 def _recomputed(word: str) -> str | None:
-    """Return the recomputation that a word or several parts mean; None where one of them is unknown."""
+    """Return the recomputation given by a word or several parts; None where one of them is unknown."""
     known = WORDS["recompute"]
     word = re.sub(OF_ACTIVATIONS, "", word).strip() or "full" if word else word
     plain = re.sub(r"[-\s]+", "_", word)
@@ -174,7 +174,7 @@ SERVER = 8
 
 
 def with_cells(row: Row) -> Row:
-    """Return a row with the cells that follow from others; what a row says itself stays.
+    """Return a row completed with cells that follow from others; given cells stay.
 
     Raises
     ------

@@ -295,8 +295,8 @@ def fit(
 ) -> Calibration:
     """Return the calibration that explains runs, changes between pairs and collectives best, near ``start``.
 
-    Parameters in which these have no say stay as they are in ``start``; see
-    ``fit_constants`` in ``measurements/fit.py``.
+    Parameters in which these have no say stay as they are in ``start``; see ``fit_constants`` in
+    ``measurements/fit.py``.
 
     Raises
     ------

@@ -127,7 +127,7 @@ class PredictedRuns:
 
     @property
     def pair_errors(self) -> Mapping[str, PairErrors]:
-        """Errors of the changes between runs of one job, by what differs; empty where no two are of one."""
+        """Errors of the changes between runs of one job, by the difference; empty where no two runs share a job."""
         timed = [one for one in self.predictions if one.run.time_from]
         return pair_errors([one.run for one in timed], [one.iteration_time_s for one in timed])
 
@@ -155,7 +155,7 @@ class PredictedRuns:
     to_frame = rows_to_frame
 
     def to_json(self) -> dict[str, Any]:
-        """Return the answer as plain values."""
+        """Return a JSON-compatible mapping."""
         oom = [one for one in self.predictions if one.run.out_of_memory]
         others = [one for one in self.predictions if not one.run.out_of_memory]
         return {
@@ -234,8 +234,8 @@ def _predicted(members: list[Run], calibration: Calibration) -> list[Prediction]
 def run_memory(run: Run) -> MemoryColumns:
     """Return the memory of a run, one row.
 
-    Options that the row leaves open are set so that it fits: the least recomputation and, where adapters are trained
-    in 8 bits, what enters the activation in 8 bits, as NVIDIA's recipes of MLPerf have it only to fit (FP8_ACT).
+    Options that the row leaves open are set so that it fits: the least recomputation and, where adapters are
+    trained in 8 bits, 8-bit activation inputs, as NVIDIA's recipes of MLPerf use them only to fit (FP8_ACT).
     """
     one, (accelerator, attention, framework) = run.configuration, _stack(run)
     said = text(run.row.cells, "recompute")
@@ -247,7 +247,7 @@ def run_memory(run: Run) -> MemoryColumns:
 
 
 def measured_bytes(run: Run, needed: MemoryColumns) -> float:
-    """Return what a measurement of a run, whose fullest accelerator is given, would show by the row's ``mem_def``."""
+    """Return the memory that a measurement would show by the row's ``mem_def``, for a fullest accelerator."""
     if run.configuration.pp > 1 and re.search(FIRST_STAGE, text(run.row.cells, "mem_def").lower()):
         common = common_of(run.model, configuration_table([run.configuration]), *_stack(run))
         needed = stage_memory(common, np.zeros(1, np.int64))
@@ -261,8 +261,8 @@ def _stack(run: Run) -> tuple[str, str, str]:
 def counted_bytes(needed: MemoryColumns, row: Row) -> float:
     """Return as much of the memory of a run as its measurement counts, by the row's ``mem_def``.
 
-    ``allocated`` is what tensors take; ``reserved`` what the framework's allocator holds, which keeps some of what it
-    once had; and nvidia-smi, which is meant where a row does not say, shows that as far as the accelerator has it.
+    ``allocated`` is the memory of tensors; ``reserved`` includes the allocator's cache; nvidia-smi, the default of
+    a row, shows the latter up to the accelerator's capacity.
     """
     kind = meaning("mem_def", text(row, "mem_def").lower())
     if not kind and run_framework(row).startswith("torchtitan"):

@@ -159,7 +159,7 @@ class Run:
         (:data:`~topoopt.transformers.ATTENTIONS_OF_RUNS`); empty where the row does not give it, and the
         calibration decides.
     time_from : str
-        The column that the time comes from: as it stands there, or from tokens, a rate or a share of the peak.
+        The column that the time comes from: as given, or from tokens, a rate or a share of the peak.
     peak_memory_bytes : float
         Measured on an accelerator; 0 where none was published.
     unfused, gathers : str
@@ -190,9 +190,9 @@ def timed(runs: Runs) -> tuple[Run, ...]:
 def read_runs(path: str | Path) -> Runs:
     """Return the runs of a CSV file in the schema of ``benchmarks/data/train_runs.csv``.
 
-    Empty cells: tp, pp, cp, ep, vpp and mbs are 1, dp is what is left of the accelerators, recompute is none (in the
-    memory the least with which the run fits), zero 0, sequence parallelism is on where tp is above 1, the network and
-    the servers are those of the catalogue. Shapes that are missing come from the zoo by the model's name.
+    Empty cells: tp, pp, cp, ep, vpp and mbs are 1, dp is the rest of the accelerators, recompute is none (in the
+    memory, the least with which the run fits), zero 0, sequence parallelism is on where tp is above 1, the network
+    and the servers are those of the catalogue. Missing shapes come from the zoo by the model's name.
 
     Raises
     ------
@@ -230,7 +230,7 @@ def run_of(table_row: TableRow) -> Run:
 
 
 def run_system(row: Row, accelerators: int) -> System:
-    """Return the machines of a row, completed from the catalogue."""
+    """Return the hardware of a row, completed from the catalogue."""
     part = find_accelerator(written_accelerator(text(row, "gpu")))
     sixteen_bit_flops(part.name)
     domain = accelerators_of_a_server(part, accelerators) if part.scale_up_domain else 8
@@ -249,7 +249,6 @@ def run_system(row: Row, accelerators: int) -> System:
 
 
 def _rate_bps(row: Row, column: str) -> float:
-    """Return the rate of a link; NaN for an empty cell."""
     rate = number(row, column)
     if not math.isnan(rate) and not SLOWEST_GBPS <= rate <= FASTEST_GBPS:
         raise InvalidInput(f"{column}: expected {SLOWEST_GBPS:g}..{FASTEST_GBPS:g} Gb/s, got {rate:g}")
@@ -312,7 +311,7 @@ def _likely_precision(row: Row, system: System) -> str:
 
 
 def rare_fields(row: Row, tp: int, system: System) -> dict[str, Any]:
-    """Return the fields of a configuration that a row says beside its degrees; nothing of those it does not say.
+    """Return the fields of a configuration that a row gives besides its degrees.
 
     Hybrid sharding without a number shares out within servers, as PyTorch's HYBRID_SHARD does.
 

@@ -111,7 +111,6 @@ def measured_bytes(row: Row) -> float:
 
 
 def _amount(row: Row, column: str) -> float:
-    """Return what a column says, in its own unit."""
     if column == "iter_time_s":
         match = TIME.fullmatch(text(row, "iter_time_s"))
         if match is None:
@@ -132,7 +131,7 @@ def _flops(definition: str, model: TransformerModel, one: Configuration) -> floa
     Raises
     ------
     InvalidInput
-        If nobody knows it.
+        If it is unknown.
     """
     word = definition.lower() or USUAL_DEFINITION
     name = word if word in FLOPS_DEFINITIONS else meaning("tflops_def", word)

@@ -44,7 +44,7 @@ class PairErrors:
     predicted_percent: float
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return a JSON-compatible mapping."""
         return {
             **fields_of(self, "pairs", "right_sign"),
             "within_factor_two": self.within_two,
@@ -69,7 +69,7 @@ def _family(run: Run) -> Any:
 
 
 def is_labelled(runs: Sequence[Run]) -> Bools:
-    """Return which runs say what they form pairs with."""
+    """Return which runs name the group of their pairs."""
     return np.array([bool(text(run.row.cells, "pair")) for run in runs], bool)
 
 
@@ -97,7 +97,7 @@ def paired_rows(family: Ints, accelerators: Ints, labelled: Bools, per_server: F
 
 
 def pair_kind(first: Run, second: Run) -> str:
-    """Return what the runs of a pair differ in: accelerators, network, precision, split, or only the scale."""
+    """Return the difference within a pair: accelerators, network, precision, split, or only the scale."""
     jobs = [
         replace(run.configuration, dp=1, global_batch=1, micro_batch=1, precision="bf16")
         for run in (first, second)
@@ -131,7 +131,6 @@ def pair_errors(runs: Sequence[Run], predicted_s: Sequence[float]) -> dict[str, 
 
 
 def _accelerator_s_per_token(run: Run) -> float:
-    """Return the accelerator-seconds of a token per second of an iteration."""
     job = run.configuration
     return job.accelerators / (job.global_batch * job.sequence)
 
@@ -149,7 +148,7 @@ def _errors(changes: Iterable[tuple[float, float]]) -> PairErrors:
 
 
 def size_classes(parameters: Floats) -> Ints:
-    """Return a number for each model, equal where they have about as many parameters: within a factor of 2**0.5."""
+    """Return a size class per model, equal for parameters within a factor of 2**0.5."""
     return np.unique(np.round(2 * np.log2(parameters)), return_inverse=True)[1]
 
 

@@ -17,7 +17,7 @@ EAGER_WORDS = (
 """In notes; a fused kernel beside Megatron's and PyTorch's is its softmax, which reads and writes all scores."""
 
 KERNEL_LIST = r"\bkernels?="
-"""In notes, before kernels that are named one by one: what is not among them was not fused."""
+"""Phrase in notes before a list of fused kernels; others were not fused."""
 
 KERNELS_OF_PARTS = {"norms": r"rms|norm", "rotary": r"rotary|rope", "activation": r"swiglu|silu|glu\b"}
 
@@ -39,7 +39,7 @@ PLACES = ("note", "recompute", "source", "dataset", "zero", "gpu")
 
 
 def run_framework(row: Row) -> str:
-    """Return the framework of a row: its column ``framework``, or what its note, source or accelerator implies.
+    """Return the framework of a row: its column ``framework``, or implied by its note, source or accelerator.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def run_framework(row: Row) -> str:
 
 
 def written_attention(row: Row) -> str:
-    """Return how a row says that attention ran, or nothing where it does not say.
+    """Return a row's attention kernel, empty where it gives none.
 
     ``fused`` or ``eager``; ``flash1``, ``flash2`` or ``cudnn`` where its column names a fused kernel, or its note the
     first of them.
@@ -78,7 +78,7 @@ def written_attention(row: Row) -> str:
 
 
 def written_unfused(row: Row) -> str:
-    """Return which of :data:`~topoopt.transformers.UNFUSED_PARTS` a row says to have run operation by operation.
+    """Return the names in :data:`~topoopt.transformers.UNFUSED_PARTS` that a row says ran operation by operation.
 
     Joined by ``+``, ``none`` or ``all``; nothing where the row does not say.
 
@@ -102,7 +102,7 @@ def written_unfused(row: Row) -> str:
 
 
 def written_gathers(row: Row) -> str:
-    """Return how ZeRO-3 gathered, one of :data:`~topoopt.transformers.GATHERS`; nothing where a row does not say.
+    """Return a row's ZeRO-3 gathering, one of :data:`~topoopt.transformers.GATHERS`; empty where it gives none.
 
     MosaicML's stack gathers late, DeepSpeed of 2020 and 2021 every parameter by itself. PaddlePaddle and
     DeepSpeed scatter gradients with ZeRO 2 while nothing computes.
@@ -126,7 +126,7 @@ def written_gathers(row: Row) -> str:
 
 
 def run_attention(row: Row) -> str:
-    """Return what attention keeps: as the row says; else as eager with DeepSpeed, as fused without.
+    """Return the attention of a run for memory: as in the row; by default eager with DeepSpeed, else fused.
 
     The published runs with Megatron-DeepSpeed are from before FlashAttention.
 

@@ -37,14 +37,14 @@ def completed(
     wiring : Wiring
         Kind of links, interfaces of a server, and how many of them share a panel.
     servers : int
-        Servers of the room; there may be more in what is given.
+        Servers of the room; the given inventory may have more.
     kind : str
         Kind of generated panels, see :data:`~topoopt.plans.inventory.PANEL_KINDS`.
 
     Raises
     ------
     InvalidInput
-        If a server, an interface or a port is missing, or something stands twice; with file and line.
+        If a server, an interface or a port is missing, or something occurs twice; with file and line.
     """
     content = given.content
     with given.placed():
@@ -76,7 +76,7 @@ def _servers(given: Sequence[ServerPart], servers: int, degree: int) -> tuple[Se
 
 
 def _positions(racks: Sequence[str], given: Sequence[int | None], step: int) -> list[int]:
-    """Return the units of those that have none: every so many of their rack, from the bottom, that are free."""
+    """Return the rack units of servers without one: every ``step`` units from the bottom, where free."""
     taken = {(rack, place) for rack, place in zip(racks, given, strict=True) if place is not None}
     found = []
     last = dict.fromkeys(racks, 1 - step)
@@ -114,7 +114,7 @@ def _interface(part: InterfacePart) -> Interface:
 
 
 def _width(wiring: Wiring, panels: int) -> int:
-    """Return how many interfaces of a server share a panel: whole panels of the wiring, on so many panels."""
+    """Return the interfaces per server on a panel: whole panels of the wiring, on this many panels."""
     least = -(-wiring.degree // panels) if panels else 1
     return wiring.interfaces_per_panel * -(-least // wiring.interfaces_per_panel)
 

@@ -63,7 +63,7 @@ _Unit = Annotated[int, Field(ge=1, le=1000)]
 
 
 def _of_name(value: object) -> object:
-    """A name alone stands for the interface of that name."""
+    """Convert a bare name to an interface with that name."""
     return {"name": value} if isinstance(value, str) else value
 
 
@@ -159,7 +159,7 @@ class GivenInventory:
     text: str = ""
 
     def named(self, names: Sequence[str]) -> "GivenInventory":
-        """Return it with servers of these names, if it lists none.
+        """Return it with these server names, if it lists none.
 
         Characters that no host name may have become hyphens. Names that are then empty or not unique are left
         to the rule.
@@ -171,7 +171,7 @@ class GivenInventory:
         return replace(self, content=self.content.model_copy(update={"servers": servers}))
 
     def with_spare(self) -> "GivenInventory":
-        """Return it with one server more, which is not listed, and panels that have ports for it."""
+        """Return it with an additional, unlisted server, and panels with ports for it."""
         names = {server.name for server in self.content.servers}
         free = chain(["spare"], (f"spare{number}" for number in count(2)))
         name = next(name for name in free if name not in names)
@@ -181,7 +181,7 @@ class GivenInventory:
 
     @contextmanager
     def placed(self) -> Iterator[None]:
-        """Say file and line of mistakes in what is given."""
+        """Add file and line to errors in the given inventory."""
         try:
             yield
         except (InvalidInput, Infeasible) as error:
@@ -191,12 +191,12 @@ class GivenInventory:
 
 
 def read_inventory(path: str | os.PathLike[str]) -> GivenInventory:
-    """Return what an inventory file says; the suffix says whether it is ``.toml`` or ``.json``, else it is YAML.
+    """Return an inventory file; the suffix tells ``.toml`` and ``.json``, else it is YAML.
 
     Raises
     ------
     InvalidInput
-        In one line: file, line, key, what is allowed, what was there.
+        In one line: file, line, key, allowed values, given value.
     """
     place = os.fspath(path)
     text = read_text(place)
@@ -217,7 +217,7 @@ def given_inventory(inventory: Inventory) -> GivenInventory:
 
 
 def inventory_mapping(inventory: Inventory) -> dict[str, Any]:
-    """Return an inventory as the document of its file; what is unknown is left out."""
+    """Return an inventory as the document of its file, without unknown values."""
     document: dict[str, Any] = _known(asdict(inventory))
     return document
 
@@ -270,12 +270,12 @@ Made = TypeVar("Made")
 
 
 def fitting(given: GivenInventory, degree: int, make: Callable[[int | None], Made]) -> Made:
-    """Return what is made with the fewest interfaces of a server on a panel, or with the first number that fits.
+    """Return the result for the fewest interfaces of a server on a panel, or for the first number that fits.
 
     Parameters
     ----------
-    make : function of so many interfaces, None being the fewest with which the links can be divided
-        Raises Infeasible where the inventory leads to different panels what is to be joined.
+    make : function of the interfaces per panel, None being the fewest with which the links can be divided
+        Raises Infeasible where ends of a link are on different panels of the inventory.
 
     Raises
     ------

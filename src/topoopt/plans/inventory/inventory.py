@@ -106,7 +106,7 @@ class Inventory:
     Raises
     ------
     InvalidInput
-        If a name, a cable or a port stands twice, or a cable ends at something that is not there; the message begins
+        If a name, a cable or a port occurs twice, or a cable ends at something that is not there; the message begins
         with the key, such as ``cables[3].port``.
     """
 

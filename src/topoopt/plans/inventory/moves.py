@@ -37,8 +37,6 @@ class Move:
     action : str
         ``move``: the connection of ``cable`` goes from port ``old`` to port ``new``. ``unplug``: the one between
         ``cable`` and ``old`` goes. ``plug``: one between ``cable`` and ``new`` comes.
-    kind : str
-        Kind of the panel.
     cable : Cable
         The one whose port stays in use, or is the first of the two.
     old, new : Cable, optional
@@ -85,7 +83,7 @@ class Move:
 def moves(
     inventory: Inventory, gone: Sequence[Circuit], come: Sequence[Circuit], step: int = 1
 ) -> tuple[Move, ...]:
-    """Return what leads from some circuits to others, panel by panel in the order of their ports.
+    """Return the moves from some circuits to others, panel by panel in the order of their ports.
 
     A circuit that goes and one that comes in one of its ports are one move. As many as possible are.
     """
@@ -113,7 +111,7 @@ def moves(
 
 
 def circuit_names(circuit: Circuit) -> dict[str, Any]:
-    """Return a circuit by its names, to stand beside the numbers of its patch."""
+    """Return a circuit by its names, to accompany the numbers of its patch."""
     return {
         "panel_name": circuit.panel,
         **{f"from_{key}": value for key, value in _end(circuit.cable_a).items()},
@@ -135,7 +133,7 @@ def _named(cable: Cable) -> str:
 
 
 def _pairs(gone: Sequence[Circuit], come: Sequence[Circuit]) -> Iterator[tuple[int, int]]:
-    """Yield places of circuits that come with those that go from one of their ports, as many pairs as there can be.
+    """Yield pairs of new and removed circuits that share a port, as many as possible.
 
     Sharing a port makes chains and rings of circuits that go and come by turns; a chain is paired from its ends on.
     """
@@ -208,8 +206,7 @@ class RewiringAnswer:
         return (DIRECTED_WARNING,) if self.rewiring.old.links == "directed" else ()
 
     def moves(self) -> list[tuple[Any, ...]]:
-        """Return what is unplugged and plugged, in order: :data:`~topoopt.finder.rewiring.MOVE_COLUMNS`, then the
-        names."""
+        """Return the moves in order: :data:`~topoopt.finder.rewiring.MOVE_COLUMNS`, then the names."""
         named = (self._circuits(some) for step in self.order.steps for some in (step.unplug, step.plug))
         names = [tuple(circuit_names(one).values()) for some in named for one in some]
         return [
@@ -217,7 +214,7 @@ class RewiringAnswer:
         ]
 
     def named_moves(self) -> list[Move]:
-        """Return what is done at the panels, step by step."""
+        """Return the moves at the panels, step by step."""
         return [
             move
             for number, step in enumerate(self.order.steps, 1)
@@ -273,7 +270,7 @@ class RewiringAnswer:
 def named_patch_rows(
     inventory: Inventory, wiring: Wiring, patches: tuple[Patch, ...]
 ) -> list[dict[str, Any]]:
-    """Return the panel of each patch and what it joins, by number and by name."""
+    """Return the panel and the ends of each patch, by number and by name."""
     named = circuits(inventory, wiring, patches)
     numbers = patch_rows(wiring, patches)
     return [{**row, **circuit_names(one)} for row, one in zip(numbers, named, strict=True)]

@@ -1,4 +1,4 @@
-"""A plan as files that people and machines take: who plugs what where, and what servers and switches are told."""
+"""A plan as files for people and machines: patch lists, and configurations of servers and switches."""
 
 from typing import TYPE_CHECKING
 

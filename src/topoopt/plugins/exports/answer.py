@@ -30,7 +30,7 @@ class Refused:
 @shows_itself
 @dataclass(frozen=True, eq=False, repr=False)
 class ExportAnswer:
-    """A plan as files; ``plan`` is what it is called.
+    """A plan as files; ``plan`` is its name.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class ExportFormats:
         return frame(self.to_json()["formats"])
 
     def to_json(self) -> dict[str, Any]:
-        """Return the document of ``topoopt export``, asked for a list."""
+        """Return the document of ``topoopt export --format list``."""
         rows = [
             {"name": one.name, "description": one.text, "files": one.files, "consumer": one.consumer}
             for one in self.formats
@@ -123,7 +123,7 @@ def exported(
     names : sequence of str
         Formats, or ``all``, which leaves out those that refuse.
     on_progress
-        Called with what is written, how many formats are done and how many there are.
+        Progress callback: format, formats done, and total.
 
     Raises
     ------

@@ -8,9 +8,9 @@ Pages of text as PDF, in the Courier that every reader has.
 Written here and not drawn with a plotting library: the 1,024 labels of 128 servers took matplotlib 1.8 s of CPU, and
 equal labels are equal bytes.
 
-The neutral patch list: which ports of which panel are joined, what is joined now, and in which order to change it.
+The neutral patch list: joined ports of each panel, now and then, and the order of changes.
 
-In a step every row that disconnects comes before those that connect, so that no port is asked for twice.
+In a step every row that disconnects comes before those that connect, so that no port is needed twice.
 """
 
 import re
@@ -219,7 +219,7 @@ def _row(circuit: Circuit, action: str, step: int) -> Row:
 
 
 def work_order(deployment: Deployment) -> str:
-    """Return what is to be done by hand: cables that nothing has used so far, then the cords of each step."""
+    """Return the work order: cables not used so far, then the cords of each step."""
     lines = [_HEAD]
     there = () if deployment.present is None else deployment.present.patches
     used = circuits(deployment.inventory, deployment.present or deployment.wiring, there)
@@ -300,5 +300,5 @@ def _fiber(cable: Cable) -> str:
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
-    """Return what sorts rack2 before rack10."""
+    """Return the sort key that puts rack2 before rack10."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name) if part]

@@ -13,20 +13,20 @@ from topoopt.schema.words import File, ForwardingWords, Switch, Word
 
 
 class ExportWords(ForwardingWords, total=False):
-    """What is written, and where."""
+    """Formats and output files."""
 
     format: Annotated[Sequence[str], Word("NAME|all", "all", commas="names of formats with commas, or all")]
-    """Formats, with commas; all: every one that can say the plan."""
+    """Formats, with commas; all: every format that can represent the plan (default)."""
     out: Annotated[str, Word("DIR")]
-    """The folder to be written. What an earlier export wrote there is replaced."""
+    """Output folder; files of an earlier export there are replaced."""
     inventory: File
-    """Which server, interface, panel, port and cable is which (YAML, TOML, JSON). What it leaves out is made up."""
+    """Inventory of servers, interfaces, panels and cables (YAML, TOML, JSON); missing parts are generated."""
     present: Annotated[str, Word("PLAN|WIRING")]
-    """What is wired now: the patch list says the difference."""
+    """Present wiring; the patch list gives the changes."""
     keep_running: Switch
-    """A job runs on what is wired now: never cut it."""
+    """Never cut the job that runs on the present wiring."""
     panels: Annotated[str, Word("KIND")]
-    """What panels are, where no inventory says it: manual (if not given), polatis, calient or sonic-ocs."""
+    """Kind of panels without an inventory: manual (default), polatis, calient or sonic-ocs."""
 
 
 @spread
@@ -50,7 +50,7 @@ def export(
 
 
 def _with_flags(answer: "topoopt.ExportAnswer") -> "topoopt.ExportAnswer":
-    """Return the answer with the words in its reasons as flags."""
+    """Return the answer with options in its reasons written as flags."""
     flags = {word: f"--{word.replace('_', '-')}" for word in get_type_hints(ExportWords)}
     refused = tuple(replace(one, reason=flagged(one.reason, flags)) for one in answer.refused)
     return replace(answer, refused=refused)

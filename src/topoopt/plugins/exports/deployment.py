@@ -69,8 +69,6 @@ class SourceTable:
 
     Attributes
     ----------
-    number : int
-        Number of the table.
     source : str
         The prefix of the source's addresses.
     """
@@ -112,7 +110,7 @@ class Deployment:
     present : Wiring, optional
         Present wiring; None: nothing is wired.
     order : MoveOrder, optional
-        The steps from what is wired now.
+        Steps from the present wiring.
     paths : ``hashed`` or ``pinned``
         Assignment of a pair's bytes to its paths, see :func:`topoopt.routing.forwarding.forwarding_tables`.
     prefixes : pair of str
@@ -162,7 +160,7 @@ class Deployment:
         return len(self.next_hops.end) > len(self.tables)
 
     def networks_of(self, largest: int) -> Iterable[ServerNetwork]:
-        """Return what every server is told where weights may be so large only."""
+        """Return the network configuration of every server where weights are limited to ``largest``."""
         if self.next_hops.weight.max(initial=0) <= largest:
             return self.networks
         hops = next_hops(self.tables, self.addressing, largest)
@@ -211,7 +209,7 @@ def deployment(
     kind: str = "manual",
     keep_running: bool = False,
 ) -> Deployment:
-    """Return a plan on named machines.
+    """Return a plan deployed on named hosts.
 
     Parameters
     ----------
@@ -227,8 +225,8 @@ def deployment(
     Raises
     ------
     InvalidInput
-        If the servers of the plan hang on switches, or its circuits change; if ``present`` has other links; if the
-        inventory lacks something, or something stands there twice, with file and line.
+        If the servers of the plan are connected to switches, or its circuits change; if ``present`` has other links;
+        if the inventory lacks something or has something twice, with file and line.
     Infeasible
         If the plan joins interfaces that the inventory leads to different panels.
     """
@@ -255,7 +253,7 @@ def _deployed(
     present: Joined | None,
     how: tuple[int | None, str, bool],
 ) -> Deployment:
-    """Return the deployment with so many interfaces of a server on one panel; None: the fewest that do."""
+    """Return the deployment with ``joined`` interfaces of a server on one panel; None: the fewest that fit."""
     width, kind, keep_running = how
     if present is None:
         wiring = wire(joined.topology, joined.degree, joined.links, width)
@@ -283,7 +281,7 @@ def csv_text(rows: Iterable[Sequence[object]]) -> str:
 def server_networks(
     tables: ForwardingTables, addressing: Addressing, hops: NextHops, inventory: Inventory
 ) -> Iterator[ServerNetwork]:
-    """Yield what every server is told, in order; ``hops`` are those of the tables.
+    """Yield the network configuration of every server, in order; ``hops`` are those of the tables.
 
     Raises
     ------

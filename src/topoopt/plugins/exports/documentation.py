@@ -206,7 +206,7 @@ def _document(deployment: Deployment) -> dict[str, Any]:
 
 
 def forwarding_facts(deployment: Deployment) -> dict[str, Any]:
-    """Return what the tables are and why, how many entries they have, and how exactly weights are met."""
+    """Return the kind and size of the tables, with reasons, and the accuracy of their weights."""
     tables = deployment.tables
     return {
         "paths": tables.split,

@@ -52,14 +52,14 @@ def export(
     present
         Present wiring: a plan, its file or a wiring file; the patch list gives the difference.
     keep_running
-        A job runs on what is wired now: never cut it.
+        Whether a job runs on the present wiring and must never be cut.
     panels
         Kind of panels, where the inventory does not give it: ``manual`` (default), ``polatis``, ``calient`` or
         ``sonic-ocs``.
     out
         A folder to be written. What an earlier export wrote there is replaced.
     on_progress
-        Called with the stage, what is done and what there is.
+        Progress callback: stage, items done, and total.
     **words
         Forwarding options. ``paths``: ``hashed``, or ``pinned``, an address for each path; ``identity_prefix`` and
         ``link_prefix``: the addresses of servers, and of links.
@@ -118,7 +118,7 @@ def export(
 
 
 def export_formats() -> ExportFormats:
-    """List the formats in which a plan can be exported: what each is, its files, and who reads them.
+    """List the export formats of a plan: description, files, and their readers.
 
     Returns
     -------

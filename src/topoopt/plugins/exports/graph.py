@@ -44,7 +44,7 @@ _HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 def dot(deployment: Deployment) -> Contents:
-    """Return the wiring as a graph, or of fibers one way as a digraph; racks are in boxes of their own."""
+    """Return the wiring as a graph, or as a digraph for directed fibers; racks are in boxes of their own."""
     graph = wired_graph(deployment)
     sign = "->" if graph.directed else "--"
     lines = [f"{'digraph' if graph.directed else 'graph'} {_quoted(graph.says['name'])} {{"]
@@ -63,7 +63,6 @@ def _listed(says: Mapping[str, Any]) -> str:
 
 
 def _quoted(value: Any) -> str:
-    """Return a value in quotes, in which only quotes need a backslash."""
     text = str(value).replace('"', '\\"')
     return f'"{text}"'
 
@@ -96,7 +95,7 @@ def graphml(deployment: Deployment) -> Contents:
 
 
 def flat(value: Any) -> Any:
-    """Return a value that every syntax has: text or a number, of all else JSON."""
+    """Return a value that every syntax supports: text or a number; others as JSON."""
     return value if type(value) in _TYPES else json.dumps(value)
 
 

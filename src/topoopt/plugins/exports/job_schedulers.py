@@ -5,13 +5,13 @@ for job controllers that place pods by node affinity, or sort them.
 
 Slurm: the servers of a plan are a block, wired among themselves; at most 16 of them are a ring, too.
 
-A job's order of ranks is not said here but by its host file, see the format ``ranks``.
+A job's order of ranks is given by its host file, see the format ``ranks``.
 
-Which rank runs where: what sets the order of servers in a job, since rings follow the order of ranks.
+Rank order: the order of servers in a job, since rings follow the order of ranks.
 
-PyTorch sorts the ranks of every group, and NCCL joins servers in the order of their ranks; so who is whose neighbor is
-said by the launcher alone. Rank r of the plan is on the r-th server, with the ranks of its accelerators behind each
-other. Where the r-th and the next server have no link, there is a second set of files, in the order of a ring.
+PyTorch sorts the ranks of every group, and NCCL joins servers in the order of their ranks; so the
+launcher alone decides the neighbors. Rank r of the plan is on the r-th server; ranks of its accelerators are
+consecutive. Where the r-th and the next server have no link, a second set of files follows the order of a ring.
 
 References
 ----------

@@ -6,11 +6,12 @@ the MSCCL file, or a launcher's order of ranks, says more.
 In the MSCCL file an AllReduce has a channel for each ring. The broadcast is written where the plan's AllReduces go by
 it; other algorithms of plans are known to simulators alone.
 
-No kernel's tables see the packets of RDMA, so tc rules forward them between functions of the network cards. Every
-port is in two functions, as the authors of TopoOpt did it: one with RDMA, by the name and MAC of the interface, and
-one without, by the same name and a ``t``. What a MAC of the second kind is on comes to the kernel, where tc gives it
-the MAC of the next stop and sends it on; what has the MAC of the first kind is for the RDMA engine of the server. So
-a packet in transit always bears the MAC of the function without RDMA, and on its last hop that of the one with.
+No kernel's tables see RDMA packets, so tc rules forward them between functions of the network cards. Every port
+has two functions, as in the testbed of TopoOpt's authors: one with RDMA, with the name and MAC of the interface,
+and one without, with the same name and a ``t``. Packets to a MAC of the second kind reach the kernel, where tc
+sets the MAC of the next stop and sends them on; packets to a MAC of the first kind go to the RDMA engine of the
+server. So a packet in transit always has the MAC of the function without RDMA, and on its last hop that of the one
+with.
 
 References
 ----------
@@ -182,7 +183,7 @@ def _graph(machine: _Machine, degree: int) -> str:
 
 
 def _environment(machine: _Machine, nics: tuple[Interface, ...]) -> str:
-    """Return the variables of every rank; a name behind = is the whole name, not what names begin with."""
+    """Return the variables of every rank; a name after = is exact, not a prefix."""
     rows = [
         "NCCL_TOPO_FILE=topology.xml",
         "NCCL_GRAPH_FILE=graph.xml",
@@ -304,7 +305,7 @@ def rdma_rules(deployment: Deployment) -> Contents:
 
 
 def _ip(deployment: Deployment, server: int, network: ServerNetwork) -> Iterator[str]:
-    """Yield addresses, neighbors and routes of what the server itself sends.
+    """Yield addresses, neighbors and routes for the server's own traffic.
 
     A neighbor has two addresses and two MACs: that of the cable's end, with RDMA, and its identity, for transit.
     """
@@ -334,7 +335,7 @@ def _ip(deployment: Deployment, server: int, network: ServerNetwork) -> Iterator
 
 
 def _tc(addressing: Addressing, network: ServerNetwork) -> Iterator[str]:
-    """Yield the rules of what comes through; those for one source are asked first."""
+    """Yield the rules for relayed traffic; those for one source come first."""
     for one in network.interfaces:
         yield f"qdisc add dev {one.name}{TRANSIT_SUFFIX} ingress_block {_BLOCK} ingress"
     known: dict[tuple[int, bool], str] = {}
@@ -345,7 +346,7 @@ def _tc(addressing: Addressing, network: ServerNetwork) -> Iterator[str]:
 
 
 def _heads(preference: int, match: str) -> list[str]:
-    """Return how rules begin, for both protocols."""
+    """Return the beginnings of rules, for both protocols."""
     return [
         f"filter add block {_BLOCK} protocol {protocol} pref {preference + place} {flower}{match} dst_ip "
         for place, (protocol, flower) in enumerate(_PROTOCOLS)

@@ -1,4 +1,4 @@
-"""SONiC on an optical switch: its configuration database, and JSON patches from what is joined now.
+"""SONiC on an optical switch: its configuration database, and JSON patches from the present circuits.
 
 A port has two sides, kA into the switch and kB out of it, and a cross-connect leads one way, so that a duplex circuit
 is two of them (sonic-mgmt, L1 switch configuration; the high-level design of SONiC for OCS has the same tables).
@@ -34,7 +34,7 @@ class PanelStep:
 
 @dataclass(frozen=True, slots=True)
 class PanelSteps:
-    """The circuits of a plan on one panel, and the way there from what is joined now."""
+    """The circuits of a plan on one panel, and the changes from the present ones."""
 
     panel: Panel
     circuits: tuple[Circuit, ...]
@@ -208,7 +208,6 @@ def _tl1(one: PanelSteps) -> Iterable[str]:
 
 
 def _pairs(panel: Panel, some: tuple[Circuit, ...]) -> list[tuple[int, int]]:
-    """Return input and output of every path, by input."""
     return sorted((a, panel.ports + b) for a, b in paths(some))
 
 
@@ -234,7 +233,7 @@ def calient(deployment: Deployment) -> Contents:
 
 
 def port_name(panel: Panel, port: int) -> str:
-    """Return what a switch calls a port: as the inventory says, or shelf 1, module and port of eight."""
+    """Return a switch's name of a port: from the inventory, or shelf 1, module and port of eight."""
     if panel.port_names:
         return panel.port_names[port - 1]
     module, place = divmod(port - 1, PORTS_OF_A_MODULE)
@@ -283,7 +282,7 @@ def steps_of_kind(deployment: Deployment, kind: str, most_ports: int | None = No
 
 
 def paths(some: tuple[Circuit, ...]) -> list[Path]:
-    """Return the ways of light through circuits: of a duplex one there and back."""
+    """Return the light paths of circuits: both directions for a duplex one."""
     there = [(one.port_a, one.port_b) for one in some]
     return there + [(one.port_b, one.port_a) for one in some if one.duplex]
 

@@ -5,11 +5,11 @@ from topoopt.pages import Page, Section, counted, facts, number, table, text
 from topoopt.plugins.exports.answer import ExportAnswer, ExportFormats
 
 SHOWN = 3
-"""Files of a format that are named; of more it is said how many there are."""
+"""Most files of a format that are named; beyond, their number is given."""
 
 
 def export_page(answer: ExportAnswer) -> Page:
-    """Return what was written, and what was not."""
+    """Return the written and the skipped formats."""
     document = answer.to_json()
     written = table(
         "",

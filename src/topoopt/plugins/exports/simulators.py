@@ -4,9 +4,9 @@ The wiring as a topology file of ns-3, in the two dialects of ASTRA-sim and SimA
 
 A host of these never forwards; so every server is a host and a switch of its own, which have a link of all interfaces
 between them, and cables go from switch to switch. Packets take shortest paths by hops, spread by a hash: other routes
-cannot be said, and a plan that has them is refused.
+cannot be expressed, and a plan that has them is refused.
 
-ASTRA-sim's files of system and network beside Chakra's traces, where its analytical network can say the wiring.
+ASTRA-sim's files of system and network beside Chakra's traces, where its analytical network can express the wiring.
 
 That network knows rings in the order of ranks, networks of all pairs, and switches, which no plan of fixed links has.
 
@@ -16,7 +16,7 @@ References
    kind of accelerator), and the lines of a workload (``example/microAllReduce_dp.txt``).
 .. [2] github.com/astra-sim/astra-sim, ``examples/network/ns3/topology``: the lines of a file.
 .. [3] github.com/aliyun/SimAI, ``ns-3-alibabacloud``, ``common.h``: which kinds of nodes forward, and the first line.
-.. [4] github.com/astra-sim/astra-network-analytical: ``topology``, ``npus_count``, ``bandwidth`` (said as GB/s,
+.. [4] github.com/astra-sim/astra-network-analytical: ``topology``, ``npus_count``, ``bandwidth`` (named GB/s,
    computed with 2^30 bytes), ``latency`` (ns); with contention it takes one dimension.
 .. [5] github.com/astra-sim/astra-sim, ``examples/system``, ``examples/run_scripts``: keys and flags.
 """
@@ -160,7 +160,7 @@ def astra_sim_ns3(deployment: Deployment) -> Contents:
 
 
 def cable_lines(deployment: Deployment, first: int) -> Iterator[str]:
-    """Yield the cables between the servers' switches, of which the first has this number; parallel ones are one."""
+    """Yield the cables between the servers' switches, numbered from ``first``; parallel ones are merged."""
     for link in deployment.plan.fabric.topology:
         if link.src < link.dst:
             yield _line(first + link.src, first + link.dst, link.bandwidth_bps, link.latency_s * 1e3)
@@ -220,7 +220,7 @@ def _segments(ring: Ring) -> Iterator[tuple[int, int, int]]:
 
 
 def astra_sim(deployment: Deployment) -> Contents:
-    """Return what ASTRA-sim reads beside the traces, and the command.
+    """Return ASTRA-sim's inputs besides the traces, and the command.
 
     Raises
     ------

@@ -109,7 +109,7 @@ def frr(deployment: Deployment) -> Contents:
     """Return ``frr.conf``, ``sysctl.conf`` and ``ip.batch`` in a folder for each server.
 
     Tables by source are FRR's own (``table N``), the rules that lead to them are in ``ip.batch`` beside it, with MTUs
-    and whom fibers lead to, for FRR sets none of the three.
+    and the neighbors at the fibers, for FRR sets none of the three.
     """
     files = {}
     for network in deployment.networks_of(LARGEST_WEIGHT):
@@ -254,9 +254,9 @@ def _iproute2_route(route: Route, more: str) -> str:
 def kernel_settings(network: ServerNetwork) -> dict[str, int]:
     """Return the settings by name.
 
-    Packets come back by other ways than they went, so that reverse path filtering is off: of all interfaces and of
-    each, for the stricter of the two holds. Connections are told apart by their ports, too, when they are hashed over
-    next hops. Nobody is told of shorter ways, as where a fiber comes in and another goes out on one interface.
+    Packets come back by other ways than they went, so that reverse path filtering is off: in ``all`` and on
+    each interface, for the stricter of the two applies. The hash over next hops includes the ports. No ICMP redirects
+    are sent, as they would be where a packet leaves on the interface that received it.
     """
     interfaces = ("all", "default", *(one.name for one in network.interfaces))
     return {
@@ -353,7 +353,7 @@ def _rows(deployment: Deployment) -> Iterator[tuple[str, ...]]:
 
 
 def _first_ways(deployment: Deployment, table: PathTable) -> list[int] | None:
-    """Return where the ways of each path begin, each an address of its own; None where paths have none."""
+    """Return the first way of each path, each with its own address; None where paths have none."""
     if deployment.paths == "hashed":
         return None
     counts = cables_in_turn(deployment.plan.fabric.topology, table)

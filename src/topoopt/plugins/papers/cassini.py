@@ -47,7 +47,7 @@ from topoopt.workloads import load_model
 
 LINK_BPS = 50e9
 COSTS = JobSettings(compute="roofline", precision="fp32", bucket_bytes=DDP_BUCKET_BYTES, memory_check="off")
-"""Single precision and gradients in buckets, as PyTorch has them if nothing else is said."""
+"""Single precision and gradients in buckets, as in PyTorch by default."""
 ACCELERATOR, LATENCY_S = "a100", 1e-6
 MACHINE = Machine(LINK_BPS, LATENCY_S, ACCELERATOR, COSTS, "flow")
 ITERATIONS = 100
@@ -62,7 +62,7 @@ WORKERS = (2, 3)
 TIMES = ("own", "one")
 """Jobs with their own iteration times, or all with the longest."""
 SHOWN = 3, "one"
-"""The case of which times are compared."""
+"""Case whose times are compared."""
 SCHEDULES: Mapping[str, tuple[str, bool, str]] = {
     "themis": ("themis", False, "fair"),
     "themis+cassini": ("themis", True, "fair"),
@@ -76,7 +76,7 @@ SCHEDULES: Mapping[str, tuple[str, bool, str]] = {
 """Scheduler, whether with CASSINI, and how links are shared."""
 SHARDS = "topoopt"
 SHARD_DEGREE = 4
-"""Ports of a server in a shard, which together have what its link has elsewhere."""
+"""Ports of a server in a shard, which together have the bandwidth of its link elsewhere."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,8 +108,6 @@ class TraceGrid:
 
     Attributes
     ----------
-    horizon_s : float
-        Horizon of the Poisson trace.
     load : float
     shards : bool
         Whether TopoOpt's shards are planned, too.
@@ -179,7 +177,7 @@ def trace_rows(grid: TraceGrid, seed: int, on_progress: Progress) -> Iterator[Ro
 
 
 def _settings(seed: int, degree: int) -> ClusterSettings:
-    """Return 24 servers of one accelerator with 50 Gb/s on so many ports, planned without a search."""
+    """Return 24 servers with one accelerator and 50 Gb/s over ``degree`` ports, planned without a search."""
     cluster = ClusterSpec(24, degree, LINK_BPS / degree, accelerators_per_server=1)
     search = SearchOptions(budget=0, baseline_budget=0, chains=1, seed=seed, processes=1)
     return replace(ClusterSettings(cluster), costs=COSTS, search=search)
@@ -208,7 +206,7 @@ def _row(kind: str, name: str, trace: Trace, run: FabricRun) -> Row:
 
 
 def trace_comparisons(text: Description, rows: Sequence[Row]) -> Iterator[Comparison]:
-    """Yield by what factor each scheduler is better with CASSINI, and with MLTCP."""
+    """Yield the improvement of each scheduler with CASSINI, and with MLTCP."""
     found = {(row["name"], row["scheduler"]): row for row in rows if row["what"] == "trace"}
     for kind in ("poisson", "dynamic"):
         for scheduler in ("themis", "pollux"):
@@ -329,7 +327,7 @@ def snapshot_comparisons(text: Description, rows: Sequence[Row]) -> Iterator[Com
 
 
 def pair_comparisons(text: Description, rows: Sequence[Row]) -> Iterator[Comparison]:
-    """Yield what unfairness does, beside the published speed-ups, and scores beside which pairs suit each other."""
+    """Yield the effects of unfairness beside the published speed-ups, and scores beside the published compatibility."""
     for entry in text.tables["unfair"]:
         for times in TIMES:
             own = [row for row in rows if row["what"] == "unfair" and _is(row, entry, times)]
@@ -362,7 +360,7 @@ def _of(rows: Sequence[Row], what: str, name: str, workers: int, times: str) -> 
 
 
 def profile_of(job: TraceJob, workers: int) -> CommunicationProfile:
-    """Return what the busiest worker of a job sends, with links of its own: the job on an ideal switch, in flows."""
+    """Return the profile of a job's busiest worker on dedicated links: the job on an ideal switch, in flows."""
     return worker_profile(job, workers, MACHINE)
 
 
@@ -373,7 +371,7 @@ def at_one_time(profiles: Sequence[CommunicationProfile]) -> list[CommunicationP
 
 
 def on_one_link(profiles: Sequence[CommunicationProfile], seed: int = 0) -> OneLink:
-    """Run jobs on one link in each way."""
+    """Run jobs on one link under each policy."""
     found = interleave(profiles, LINK_BPS, quantum_s=fitting_quantum_s(profiles), seed=seed)
     rng = np.random.default_rng(seed)
     begins = [[rng.uniform(0, profile.iteration_time_s) for profile in profiles] for _ in range(DRAWS)]

@@ -29,7 +29,7 @@ TABLES = ("csv", "parquet")
 
 
 class FigureWords(TypedDict, total=False):
-    """How exactly, and what is written."""
+    """Accuracy, and output files."""
 
     quick: Switch
     """Use fewer points and smaller searches: minutes for all figures."""
@@ -103,18 +103,18 @@ def _list(titles: Mapping[str, str], as_json: bool) -> None:
 
 
 def _document(figure: dict[str, Any], files: tuple[str, ...]) -> dict[str, Any]:
-    """Return a figure with its files, which stand before the rows."""
+    """Return a figure with its files, which precede the rows."""
     rows = figure.pop("rows")
     return {**figure, "files": list(files), "rows": rows}
 
 
 def check_files(folder: str, names: Sequence[str], suffix: str, page: str | None) -> None:
-    """Refuse what could not be written after the work, and make the folder.
+    """Make the folder, and refuse files that could not be written at the end.
 
     Raises
     ------
     InvalidInput
-        If the folder cannot be made or written, or is a file, or Parquet is asked for without pyarrow.
+        If the folder cannot be made or written, or is a file, or Parquet is requested without pyarrow.
     """
     check_writable(page, "--page")
     check_folder_name(folder, "--out")

@@ -35,7 +35,7 @@ COMPARED = {
     "least-loss": "insertion_loss_low_db",
     "most-loss": "insertion_loss_high_db",
 }
-"""Columns that stand beside published values."""
+"""Columns beside published values."""
 FIG10 = description("fig10")
 PRICES = "2022"
 SERVERS = (128, 432, 1024, 2000)
@@ -173,7 +173,7 @@ def _ratios(sweep: tuple[CostRatios, ...]) -> Iterator[Series]:
 
 
 def table1(settings: StudySettings, on_progress: Progress) -> Figure:
-    """Return the catalogue of optical switches beside the published table, and what follows for a job."""
+    """Return the catalogue of optical switches beside the published table, and its consequences for a job."""
     switches = optical_switches()
     rows = {switch.name: _row(switch) for switch in switches}
     kept_s = tuple(10.0 ** (tenths / 4) for tenths in range(-36, 21))

@@ -197,7 +197,7 @@ def _time_charts(times: Times) -> Iterator[LineChart]:
 
 
 def _gains(times: Times, strategy: str) -> str:
-    """Say by how much TopoOpt gains from a search, where that is more than half a percent."""
+    """Return TopoOpt's gain from a search, where that is more than half a percent."""
     gains = []
     for row in times.where(fabric=TOPOOPT, strategy=strategy):
         same = {key: row[key] for key in ("model", "degree", "bandwidth_bps")}
@@ -218,7 +218,7 @@ def _priced_shares(times: Times) -> Iterator[str]:
 
 
 def data_parallel_rows(point: Point, seed: int, *, circuits: bool) -> Iterator[Row]:
-    """Yield data parallelism with tables placed in turn, on every fabric; on changing circuits if asked for."""
+    """Yield data parallelism with tables placed in turn, on every fabric; on changing circuits if requested."""
     job = _job(point)
     strategy = starting_strategy(job)
     traffic = job_traffic(job, strategy)
@@ -248,7 +248,7 @@ def _fabrics(cluster: ClusterSpec, *, circuits: bool) -> Iterator[tuple[str, str
 
 
 def searched_rows(point: Point, preset: str, budget: int, baseline_budget: int, seed: int) -> Iterator[Row]:
-    """Yield what a search finds for TopoOpt and for each packet-switched fabric."""
+    """Yield the results of searches for TopoOpt and for each packet-switched fabric."""
     options, job = search_options(preset, budget, baseline_budget, seed), _job(point)
     plans = [make_plan(job, row, fabrics=()) for row in dict.fromkeys((replace(options, budget=0), options))]
     rows = [(plan, simulated(job, plan.strategy, plan.fabric, "flow", BULK)) for plan in plans]
@@ -272,7 +272,6 @@ def _job(point: Point) -> Job:
 
 
 def _row(point: Point, fabric: str, strategy: str, server_bandwidth_bps: float, result: Outcome) -> Row:
-    """Return one iteration of a point's job on one fabric."""
     return {
         **asdict(point),
         "fabric": fabric,

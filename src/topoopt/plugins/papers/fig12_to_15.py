@@ -115,7 +115,6 @@ def fig14(settings: StudySettings, on_progress: Progress) -> Figure:
 
 
 def _rows(wiring: Wiring) -> Iterator[Row]:
-    """Yield a row for each number of hops."""
     table = wiring.hops
     shares = coin_length_distribution(table)
     for hops, (count, share) in enumerate(zip(table.histogram()[1:], shares, strict=True), 1):
@@ -273,7 +272,7 @@ def _fig13_series(rows: Sequence[Row]) -> Iterator[Series]:
 
 
 def fig15(settings: StudySettings, on_progress: Progress) -> Figure:
-    """Return what each link carries in the all-to-all study, by routing."""
+    """Return the link loads in the all-to-all study, by routing."""
     cases = list(_loads(on_progress))
     drawn = [case for case in cases if case.batch == DRAWN_BATCH]
     published = next(case for case in drawn if case.degree == 8).allreduce_bytes

@@ -265,9 +265,9 @@ def all_drawn(grid: Fig16Grid, seed: int, on_progress: Progress) -> Iterator[Dra
 
 
 def even_jobs(count: int) -> list[TraceJob]:
-    """Return jobs of which any first few hold the released mix as nearly as they can.
+    """Return jobs such that any first few match the released mix as closely as possible.
 
-    So a mean over more of them differs for what the network does, not for other models among them.
+    So a mean over more of them differs by the network's effect, not by other models.
     """
     mix = MIXES["released"]
     counts = dict.fromkeys(mix, 0)
@@ -342,7 +342,7 @@ def _rows(grid: Fig17Grid, model: str, degree: int, seed: int) -> Iterator[Row]:
 
 
 def _compared(one: LatencyTimes) -> Iterator[Comparison]:
-    """Yield what the figure says in words, as ratios."""
+    """Yield the figure's statements as ratios."""
     circuits_s, slow_s = one.circuits_s, one.best_s(OCS_S)
     least_s = min(at for _, at in circuits_s)
     fast_s = one.best_s(least_s)
@@ -377,7 +377,7 @@ def _chart(one: LatencyTimes) -> Chart:
 
 
 def _harm(one: LatencyTimes) -> Iterator[dict[str, object]]:
-    """Yield the words of a note where forwarding does harm, as it does with fast circuits."""
+    """Yield the values of a note where forwarding does harm, as it does with fast circuits."""
     circuits_s = one.circuits_s
     fast_s = min(at for relayed, at in circuits_s if (not relayed, at) in circuits_s)
     more = circuits_s[True, fast_s] / circuits_s[False, fast_s] - 1

@@ -158,7 +158,7 @@ class Description:
         )
 
     def comparison(self, name: str, ours: float, case: str = "", /, **words: Any) -> Comparison:
-        """Return a value of ours beside the published one; words called as its parts take their place."""
+        """Return a value of ours beside the published one; values replace placeholders of the same name."""
         entry: dict[str, Any] = {
             key: value.get(case) if isinstance(value, dict) else value
             for key, value in self.compared[name].items()
@@ -179,7 +179,7 @@ class Description:
     def chart(
         self, name: str, rows: Iterable[Row] = (), /, *series: Series, **words: Any
     ) -> LineChart | BarChart:
-        """Return a chart: curves of the rows, further series, and what is published."""
+        """Return a chart: curves of the rows, further series, and published values."""
         entry = dict(self.charts[name])
         kind = BarChart if entry.pop("bars", False) else LineChart
         drawn = Curves(**entry.pop("curves")).series(rows) if "curves" in entry else ()
@@ -239,7 +239,7 @@ class Curves:
 
 @cache
 def description(name: str) -> Description:
-    """Return what the data file of a figure says."""
+    """Return the data file of a figure."""
     text = (files("topoopt.plugins.papers") / "data" / f"{name}.toml").read_text(encoding="utf-8")
     entries = {"notes": (), "compared": {}, "charts": {}, "tables": {}, **tomllib.loads(text)}
     return Description(name=name, **entries)

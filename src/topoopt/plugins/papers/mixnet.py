@@ -107,7 +107,7 @@ AT_400G = 400e9
 REFERENCE = "rail", 800e9
 """Network to which Mixtral 8×22B's published times are normalized: 1.000."""
 Variant = tuple[str, str, FabricShape, bool]
-"""Fabric, what is special about its circuits, its settings, and whether passes are cut at every all-to-all."""
+"""Fabric, description of its circuits, settings, and whether passes are cut at every all-to-all."""
 VARIANTS: tuple[Variant, ...] = (
     ("mixnet", "changes hidden but for what computing leaves", FabricShape(hiding="overlapped"), True),
     ("mixnet", "changes in 0 s", FabricShape(delay_s=0.0), False),
@@ -128,7 +128,7 @@ class MixnetGrid:
     iterations : tuple of int
         Training iterations, for loads that change.
     every : int
-        Every so many-th layer of those is taken.
+        Interval of the layers evaluated for these.
     variants_at_bps : tuple of float
         Bandwidths at which :data:`VARIANTS` are simulated, too.
     """
@@ -149,7 +149,7 @@ FULL = MixnetGrid(
 
 
 def mixnet(settings: StudySettings, on_progress: Progress) -> Figure:
-    """Return iteration times on the four fabrics, and what circuits are worth when loads change."""
+    """Return iteration times on the four fabrics, and the gain of circuits when loads change."""
     return mixnet_on(QUICK if settings.quick else FULL, settings, on_progress)
 
 
@@ -207,7 +207,7 @@ def _compared(rows: Sequence[Row]) -> Iterator[Comparison]:
 
 
 def _order(rows: Sequence[Row]) -> Iterator[Comparison]:
-    """Yield that TopoOpt is the slowest on LLaMA-MoE, whichever way it is wired."""
+    """Yield the statement that TopoOpt is the slowest on LLaMA-MoE, whichever way it is wired."""
     case = "llama-moe", AT_400G
     if not any(row["model"] == case[0] for row in rows):
         return
@@ -264,7 +264,7 @@ def time_s(rows: Sequence[Row], model: str, bandwidth_bps: float, fabric: str) -
 
 
 def reference_s(rows: Sequence[Row], model: str, bandwidth_bps: float) -> float:
-    """Return what a time is normalized by: rail at 800 Gb/s as published, else the fat-tree beside it."""
+    """Return the time used for normalization: rail at 800 Gb/s as published, else the fat-tree beside it."""
     fabric, reference_bps = REFERENCE
     if model == "mixtral-8x22b" and any(row["bandwidth_bps"] == reference_bps for row in rows):
         return time_s(rows, model, reference_bps, fabric)
@@ -274,7 +274,7 @@ def reference_s(rows: Sequence[Row], model: str, bandwidth_bps: float) -> float:
 def loads_rows(
     name: str, bandwidth_bps: float, iterations: tuple[int, ...], every: int, seed: int
 ) -> Iterator[Row]:
-    """Yield the mean time of an all-to-all on circuits chosen in several ways, every ``every``-th layer taken.
+    """Yield the mean time of an all-to-all on circuits chosen by several methods, for every ``every``-th layer.
 
     Members of an all-to-all are servers, each with an equal share of the experts. Circuits are chosen greedily from
     the loads of the layer itself, from those predicted by the layer before, from those of the last layer, from those

@@ -1,4 +1,4 @@
-"""MLTCP's figures: two jobs slide apart as the recursion says, and what that is worth to many."""
+"""MLTCP's figures: two jobs slide apart as in the recursion, and the gain for many."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -44,7 +44,7 @@ PAIR: Mapping[str, LinkSharing] = {
 
 
 def mltcp(settings: StudySettings, on_progress: Progress) -> Figure:
-    """Return how two jobs come apart, and what many gain by it."""
+    """Return the separation of two jobs, and the gain of many from it."""
     on_progress("mltcp: two jobs", 0, 1 + len(COUNTS))
     rows = [row for name in PAIR for row in _pair_rows(name, FAIR_PART)]
     rows += [row for name in ("fair", "mltcp") for row in _pair_rows(name, CROWDED_PART)]
@@ -68,14 +68,14 @@ def mltcp(settings: StudySettings, on_progress: Progress) -> Figure:
 
 
 def _pair(part: float, offset: float, sharing: LinkSharing, iterations: int) -> PeriodicRun:
-    """Return two equal jobs of which the second begins by a part of its communication later."""
+    """Return two equal jobs; the second begins later by a part of its communication."""
     profile = CommunicationProfile("job", PERIOD_S, (Phase(0.0, part * PERIOD_S, CAPACITY_BPS),))
     jobs = [PeriodicJob(profile), PeriodicJob(profile, begin_s=offset * part * PERIOD_S)]
     return run_periodic_jobs(jobs, [CAPACITY_BPS], sharing=sharing, iterations=iterations)
 
 
 def _offsets(run: PeriodicRun, part: float) -> list[float]:
-    """Return by how much of its communication the second job sends later in each iteration."""
+    """Return the second job's offset in each iteration, as a part of its communication."""
     first, second = (job.send_s for job in run.jobs)
     count = min(len(first), len(second))
     return list(((second[:count] - first[:count]) / (part * PERIOD_S)).tolist())
@@ -97,7 +97,7 @@ def _pair_rows(name: str, part: float) -> Iterator[Row]:
 
 
 def _many_rows(count: int, seed: int) -> Iterator[Row]:
-    """Yield what equal jobs take that would just interleave, and all begin together."""
+    """Yield times of equal jobs that would just interleave, when all begin together."""
     part = MANY_PART / count
     profiles = [
         CommunicationProfile(f"job {number}", PERIOD_S, (Phase(0.0, part * PERIOD_S, CAPACITY_BPS),))
@@ -156,7 +156,6 @@ def _gains(many: Sequence[Row]) -> Iterator[Comparison]:
 
 
 def _last(rows: Sequence[Row], sharing: str, part: float) -> float:
-    """Return the last iteration time of two jobs, in periods."""
     own = [row for row in rows if (row["sharing"], row["communication_part"]) == (sharing, part)]
     return float(own[-1]["iteration_over_period"])
 

@@ -125,7 +125,7 @@ def _costs() -> Iterator[Row]:
 
 
 def fewest_tiers(interfaces: int) -> int:
-    """Return how many layers of switches a full-bisection fat-tree needs for so many interfaces.
+    """Return the tiers of switches that a full-bisection fat-tree needs for this many interfaces.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def _compared(ring: Row, short: Row, own: Row) -> Iterator[Comparison]:
 
 
 def wiring_rows() -> Iterator[Row]:
-    """Yield the three wirings, every one with links one way, as the paper's figures have them.
+    """Yield the three wirings, every one with one-way links, as in the paper's figures.
 
     The bandwidth of the AllReduce is the bytes that a server has to send, 2(n-1)/n·M, over the time of the whole;
     in the time of the exchange all of the tables' transfers go at once, and nothing else.
@@ -199,7 +199,7 @@ def wiring_rows() -> Iterator[Row]:
 
 
 def duplex_ring_diameter() -> int:
-    """Return the diameter of a ring whose cables can be used both ways, however many lie side by side."""
+    """Return the diameter of a ring whose cables can be used in both directions, however many are parallel."""
     server = np.arange(SERVERS)
     after = (server + 1) % SERVERS
     return hop_metrics(
@@ -266,7 +266,7 @@ def share_rows(models: Sequence[str], servers: Sequence[int] = TRAFFIC_SERVERS) 
 
 @cache
 def model_traffic(model: str, budget: int, seed: int) -> ModelTraffic:
-    """Return what a model moves between 16 servers, by our own search."""
+    """Return the traffic of a model between 16 servers, by our own search."""
     job = published_job(model, HEAT_SERVERS, TRAFFIC_DEGREE, HEAT_BANDWIDTH_BPS)
     plan = make_plan(job, search_options("default", budget, 0, seed), fabrics=())
     return ModelTraffic(model, plan.traffic(), plan.outcome.iteration_time_s)

@@ -48,7 +48,7 @@ _OF_THE_JOB = ("embedding_bytes_factor", "memory_check", "bucket_bytes", "collec
 
 
 def published_job(model: str, servers: int, degree: int, bandwidth_bps: float) -> Job:
-    """Return a model as the authors train it on so many servers of four A100, with their measured times."""
+    """Return a model as the authors train it on ``servers`` servers of four A100, with their measured times."""
     cluster = ClusterSpec(servers, degree, bandwidth_bps)
     return make_job(load_model(model, servers=servers), cluster, COUNTED)
 
@@ -94,7 +94,7 @@ def study_job(batch: int, embedding_bytes_factor: int = CARRIED) -> Job:
 
 @cache
 def study_traffic(batch: int, embedding_bytes_factor: int = CARRIED) -> Traffic:
-    """Return what an iteration moves: one AllReduce of everybody, and the tables' activations."""
+    """Return the traffic of an iteration: one AllReduce over all servers, and the tables' activations."""
     job = study_job(batch, embedding_bytes_factor)
     return job_traffic(job, data_parallel(operators_of(job).graph, SERVERS))
 

@@ -87,7 +87,7 @@ WHOLE, QUICK = ServingGrid(1_000_000, 20_000), ServingGrid(1_000_000, 4_000)
 
 
 def serving(settings: StudySettings, on_progress: Progress) -> Figure:
-    """Return what is published of serving, ours beside it."""
+    """Return published findings on serving, beside ours."""
     return serving_on(QUICK if settings.quick else WHOLE, settings, on_progress)
 
 
@@ -202,7 +202,7 @@ def _hour_usd(row: ServedFabric) -> float:
 
 
 def router_rows(count: int, seed: int) -> Iterator[tuple[Row, Comparison]]:
-    """Yield what a router that knows the network takes off the mean time to the first token of least load."""
+    """Yield the reduction of the mean time to first token by a network-aware router, compared with least load."""
     for accelerators, replicas in REPLICAS.items():
         for over in OVERSUBSCRIBED if accelerators == max(REPLICAS) else OVERSUBSCRIBED[:1]:
             least, aware = (
@@ -225,7 +225,7 @@ def router_rows(count: int, seed: int) -> Iterator[tuple[Row, Comparison]]:
 
 
 def _ttft_s(replicas: int, over: int, router: str, count: int, seed: int) -> float:
-    """Return the mean time to the first token; a rack has one server that reads and one that answers."""
+    """Return the mean time to first token; a rack has one prefill server and one decode server."""
     model = find_transformer(MODEL)
     table = step_table(model, ACCELERATOR, SPLIT, EngineSettings("bf16"))
     rack = np.tile(np.arange(replicas) // 2, 2)
@@ -274,7 +274,7 @@ def _row(part: str, case: str, ours: float, known: float) -> Row:
 
 
 def _prompts(stages: int, rate_per_s: float, count: int, seed: int) -> ServingRun:
-    """Return prompts that take a second each, one at a time in a stage, with answers of one token."""
+    """Simulate prompts that take a second each, one at a time per stage, with answers of one token."""
     each = np.full(2, 1.0)
     table = StepTable(np.array([1, 2]), each, each, np.zeros(2), 0.0, 0.0, stages)
     one = Replicas(Pool(Parallelism(), 1, 64, QUEUE_PROMPT), table, PLENTY)

@@ -165,7 +165,7 @@ def figure_page(figure: Figure, files: Sequence[str] = ()) -> Page:
 
 
 def overview_page(figures: Sequence[Figure]) -> Page:
-    """Return how many comparisons of each figure are met."""
+    """Return the number of matching comparisons of each figure."""
     table = Table(
         "",
         ("figure", "ours beside the published", "what it shows"),
@@ -187,7 +187,7 @@ def _cells(row: Comparison, letters: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _reasons(rows: Sequence[Comparison]) -> list[str]:
-    """Return why values differ, each reason once, with the first that it explains."""
+    """Return the reasons for differences, each once, with the first value that it explains."""
     lines = []
     for reason, (first, *more) in reasons(rows).items():
         what = rows[first - 1].what
@@ -224,7 +224,7 @@ def published(row: Comparison) -> str:
 
 
 def tolerance(row: Comparison) -> str:
-    """Return how far off is still met; ``exact`` where nothing is."""
+    """Return the tolerance; ``exact`` where there is none."""
     if row.tolerance is None:
         return "–"
     return "exact" if row.tolerance < 1e-6 else f"{row.tolerance * 100:.2g}%"
@@ -236,12 +236,12 @@ def verdict(row: Comparison) -> str:
 
 
 def compared(row: Comparison) -> str:
-    """Return what is compared, with its unit."""
+    """Return the subject of the comparison, with its unit."""
     return f"{row.what}, {row.unit}" if row.unit else row.what
 
 
 def summary(rows: tuple[Comparison, ...]) -> str:
-    """Return how many comparisons are met.
+    """Return the number of matching comparisons.
 
     Examples
     --------
@@ -257,7 +257,7 @@ def summary(rows: tuple[Comparison, ...]) -> str:
 
 
 def reasons(rows: Sequence[Comparison]) -> dict[str, list[int]]:
-    """Return why values differ, each reason once, with the numbers of its rows, the first of which is 1."""
+    """Return the reasons for differences, each once, with the numbers of its rows, counted from 1."""
     numbers: dict[str, list[int]] = {}
     for number_of_row, row in enumerate(rows, 1):
         if row.explanation:
@@ -285,7 +285,7 @@ def reproduce(name: str, *, quick: bool = False, seed: int = 0, on_progress: Pro
     seed
         Random seed of searches and random graphs.
     on_progress
-        Called with the stage, what is done and what there is.
+        Progress callback: stage, items done, and total.
 
     Returns
     -------

@@ -73,7 +73,7 @@ def measured_on(grid: TestbedGrid, settings: StudySettings, on_progress: Progres
 
 
 def figure_of(runs: dict[str, TestbedRun]) -> Figure:
-    """Return what measured jobs show."""
+    """Return the figure of the measured jobs."""
     rows = [row for name, run in runs.items() for row in _rows(name, run)]
     far = [abs(row[f"over_{REFERENCE}"]) for row in rows]
     return TEXT.figure(

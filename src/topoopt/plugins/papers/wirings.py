@@ -1,4 +1,4 @@
-"""Beyond strides: what other wirings of the same ports give, in hops, in an all-to-all, in iterations of jobs."""
+"""Beyond strides: other wirings of the same ports, by hops, all-to-all, and iterations of jobs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -200,7 +200,7 @@ def _job_rows(model: str, size: Size, grid: WiringsGrid, seed: int) -> Iterator[
 
 
 def wiring_row(name: str, fabric: Fabric, size: Size) -> Row:
-    """Return what a wiring without switches is like; its all-to-all as in
+    """Return the figures of a wiring without switches; its all-to-all as in
     :class:`topoopt.topologies.wirings.JudgedWiring`."""
     known = reach(fabric)
     return {
@@ -261,7 +261,7 @@ def wirings_figure(times: WiringTimes, servers: int, batch: int, *, quick: bool)
 
 
 def _compared(times: WiringTimes) -> Iterator[Comparison]:
-    """Yield what a prototype of the search had, records of others, and how far behind the fat-tree strides stay."""
+    """Yield the results of a prototype of the search, records of others, and the lag of fat-tree strides."""
     for entry in TEXT.tables["prototype"]:
         for row in times.where(
             what=entry["what"], fabric=entry["fabric"], degree=entry["degree"], servers=128
@@ -296,7 +296,7 @@ def _charts(rows: tuple[Row, ...], servers: int, batch: int) -> Iterator[Chart]:
 
 @cache
 def study_job(model: str, size: Size) -> Job:
-    """Return a model of either zoo on so many servers: with four A100 each, a mixture of experts with eight H100."""
+    """Return a model of either zoo on ``size``: with four A100 per server, a mixture of experts with eight H100."""
     if model in EXPERT_TITLES:
         cluster = {"servers": size.servers, "degree": size.degree, "link_bandwidth_bps": size.bandwidth_bps}
         return job_of(JobRequest(model=model, cluster=cluster))
@@ -337,7 +337,7 @@ def plan_row(model: str, name: str, size: Size, seed: int) -> Row:
 
 
 def _strategies(job: Job, fabrics: Sequence[Fabric], options: SearchOptions) -> tuple[ParallelStrategy, ...]:
-    """Return every layout of a transformer; else what a search finds on each fabric, and where it starts."""
+    """Return every layout of a transformer; otherwise the result of a search on each fabric, and its start."""
     layouts = job.work.choices(job.cluster.servers)
     if layouts:
         return tuple(layouts)

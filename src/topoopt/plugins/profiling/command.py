@@ -13,7 +13,7 @@ from topoopt.schema.words import File, Switch
 
 
 class ProfileFiles(TypedDict, total=False):
-    """What is written, if anything is measured."""
+    """Output files of a measurement."""
 
     out: File
     """Write the profile, for --profile-file; what it contains already is not measured again."""

@@ -1,4 +1,4 @@
-"""The Protocol Device: what measures operators, and the table of devices."""
+"""Protocol of devices that measure operators, and the table of devices."""
 
 import importlib
 import platform
@@ -24,7 +24,7 @@ class CudaDevice:
     Raises
     ------
     InvalidInput
-        If there is no GPU, PyTorch is a build without CUDA, or threads are asked for.
+        If there is no GPU, PyTorch is a build without CUDA, or threads are requested.
     """
 
     def __init__(self, torch: Any, precision: str, threads: int = 0) -> None:
@@ -69,7 +69,7 @@ class CudaDevice:
         return int(self.torch.cuda.max_memory_allocated())
 
     def free_bytes(self) -> float:
-        """Return infinity: a GPU refuses what does not fit, and nothing else happens."""
+        """Return infinity: a GPU refuses an allocation that does not fit, without further effects."""
         return float("inf")
 
     def forget(self) -> None:
@@ -111,7 +111,7 @@ class CpuDevice:
         )
 
     def times_s(self, work: Callable[[], object], repetitions: int) -> list[float]:
-        """Return the seconds of each of so many runs."""
+        """Return the time of each run in seconds."""
         times_s = []
         for _ in range(repetitions):
             began = time.perf_counter()
@@ -127,11 +127,11 @@ class CpuDevice:
         return sum(_bytes_of(tensor) for tensor in tensors)
 
     def free_bytes(self) -> float:
-        """Return the safe part of what the system, or the group of processes, has left."""
+        """Return the safe part of the memory left to the system, or to the group of processes."""
         return SAFE_PART * available_bytes()
 
     def forget(self) -> None:
-        """Do nothing: memory goes back by itself."""
+        """Do nothing: memory is returned automatically."""
 
 
 REMEDY = 'pip install "topoopt[torch]"'
@@ -148,7 +148,7 @@ class Device(Protocol):
     torch: Any
 
     def times_s(self, work: Callable[[], object], repetitions: int) -> list[float]:
-        """Return the seconds of each of so many runs, all work of a run included."""
+        """Return the time of each run in seconds, including all of its work."""
         ...
 
     def watch_memory(self) -> None:
@@ -156,11 +156,11 @@ class Device(Protocol):
         ...
 
     def peak_bytes(self, tensors: Sequence[Any]) -> int:
-        """Return the most memory in use since then; where nobody counts, the bytes of ``tensors``."""
+        """Return the peak memory since then; where it is not counted, the bytes of ``tensors``."""
         ...
 
     def free_bytes(self) -> float:
-        """Return how much may be allocated before something worse than an error happens; infinite if nothing."""
+        """Return the memory that can be allocated safely; infinite where a failed allocation is only an error."""
         ...
 
     def forget(self) -> None:
@@ -173,12 +173,12 @@ DEVICES: Mapping[str, Callable[[Any, str, int], Device]] = {"cpu": CpuDevice, "c
 
 
 def check_device(name: str, precision: str, threads: int = 0) -> None:
-    """Refuse what no device is called or computes in; PyTorch is not needed to know.
+    """Refuse unknown device names and precisions; PyTorch is not needed for this.
 
     Raises
     ------
     InvalidInput
-        With what is allowed.
+        With the allowed values.
     """
     check_known("device", name, (AUTO, *DEVICES))
     if precision in ("fp8", "fp4"):
@@ -209,7 +209,7 @@ def find_device(name: str, precision: str, threads: int = 0) -> Device:
 
 
 def torch_here() -> Any:
-    """Return the module ``torch``, imported here and nowhere else, when it is asked for.
+    """Import and return ``torch``; it is imported only here, on demand.
 
     Raises
     ------
@@ -226,7 +226,7 @@ def torch_here() -> Any:
 
 
 def processor_name() -> str:
-    """Return what the processor calls itself, or its architecture."""
+    """Return the processor's name, or its architecture."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):

@@ -220,7 +220,7 @@ class CannotMeasure(Exception):
 def measure_part(
     kind: str, shape: Shape, size: PartSize, device: Device, repetitions: Repetitions
 ) -> PartTime:
-    """Return what one part of an operator takes on one accelerator.
+    """Measure one part of an operator on one accelerator.
 
     The backward pass makes the gradients of inputs and weights from the gradient of the output; the operator's
     graph is recorded in the forward pass, as in training. Optimizer steps are no part of it.
@@ -277,6 +277,6 @@ def _spread_s(times_s: list[float]) -> float:
 
 
 def torch_operator(kind: str, shape: Any, samples: int, device: Device) -> TorchOperator:
-    """Return an operator with inputs of so many samples; the numbers are random, the seed is always the same."""
+    """Return an operator with random inputs of ``samples`` samples; the seed is fixed."""
     device.torch.manual_seed(0)
     return BUILDERS[kind](Numbers(device), shape, samples)

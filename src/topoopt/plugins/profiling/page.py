@@ -1,4 +1,4 @@
-"""A profile as a page: on what, how many sizes, how fast each operator is, what failed; and what would be measured."""
+"""A profile as a page: device, sizes, speed of each operator, failures; and a preview of measurements."""
 
 from collections.abc import Sequence
 
@@ -10,11 +10,11 @@ from topoopt.transformers import find_calibration, profiled_calibration
 from topoopt.workloads import DeviceProfile, MeasuredOperator, PartSize, PartTime
 
 LARGEST_SHARE = 0.2
-"""A spread above it is worth a word."""
+"""Spread above which there is a caveat."""
 
 
 def profile_page(run: ProfileRun) -> Page:
-    """Return what was measured, in short; every measurement is in the file."""
+    """Return a summary of the measurements; the file has all of them."""
     profile, device = run.profile, run.profile.device
     law, no_law = calibration_words(profile)
     threads = f", {counted(device.threads, 'thread')}" if device.threads else ""
@@ -38,7 +38,7 @@ def profile_page(run: ProfileRun) -> Page:
 
 
 def subject_page(subject: Subject) -> Page:
-    """Return what would be measured."""
+    """Return a preview of the measurements."""
     sizes = table(
         "",
         subject.rows(),
@@ -56,7 +56,7 @@ def subject_page(subject: Subject) -> Page:
 
 
 def calibration_words(profile: DeviceProfile) -> tuple[str, str]:
-    """Return what a transformer's profile says of step times, or why it says nothing; nothing of other models."""
+    """Return the step-time parameters from a transformer's profile, or why there are none; empty for other models."""
     if profile.source != "transformer":
         return "", ""
     device = profile.device
@@ -76,7 +76,6 @@ def calibration_words(profile: DeviceProfile) -> tuple[str, str]:
 
 
 def _operators(operators: Sequence[MeasuredOperator]) -> Table:
-    """Return the largest size of each, whole where it was measured whole."""
     sizes = [max(op.times, key=lambda size: (-size.channel_degree, size.samples)) for op in operators]
     times = [op.times[size] for op, size in zip(operators, sizes, strict=True)]
     return table(

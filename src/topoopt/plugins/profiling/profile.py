@@ -49,9 +49,9 @@ def profile(
     source
         A model's name, operators, a job, a transformer or its ``config.json``.
     out
-        A file for the profile, written while it is measured; what is in it is not measured again.
+        A file for the profile, written during the measurement; sizes in it are not measured again.
     on_progress
-        Called with the size, what is done and what there is.
+        Progress callback: size, sizes done, and total.
     **words
         The flags of ``topoopt profile`` with underscores: ``device``, ``precision``, ``repetitions`` …
 
@@ -80,7 +80,7 @@ def profile(
 
 @checked_arguments
 def profile_subject(source: NamedSource, **words: Unpack[SubjectWords]) -> Subject:
-    """Say what :func:`topoopt.profile` would measure; PyTorch is not needed.
+    """Return the operators that :func:`topoopt.profile` would measure; PyTorch is not needed.
 
     Returns
     -------
@@ -132,7 +132,6 @@ def _subject(source: NamedSource, words: Mapping[str, Any]) -> Subject:
 
 
 def _changes(request: JobRequest, variant: str) -> dict[str, int | tuple[int, ...]]:
-    """Return the changed hyper-parameters as numbers."""
     model, published = resolve_variant(variant)
     parameters = with_overrides(model, published.parameters, request.hyperparameters)
     return {name: getattr(parameters, name) for name in sorted(request.hyperparameters)}
@@ -145,7 +144,7 @@ def _refuse(words: Mapping[str, Any], names: Sequence[str], why: str) -> None:
 
 
 def _listed(words: Mapping[str, Any], word: str, what: str) -> tuple[str, ...]:
-    """Return the words of ``a,b,c``, or of a sequence, each once."""
+    """Return the items of ``a,b,c``, or of a sequence, each once."""
     value = words[word]
     parts = value.split(",") if isinstance(value, str) else map(str, value)
     listed = tuple(dict.fromkeys(part.strip() for part in parts if part.strip()))
@@ -155,7 +154,6 @@ def _listed(words: Mapping[str, Any], word: str, what: str) -> tuple[str, ...]:
 
 
 def _numbers(words: Mapping[str, Any], word: str) -> tuple[int, ...]:
-    """Return numbers, none where the word is not given."""
     if word not in words:
         return ()
     what = "numbers >= 1 with commas, such as 1,2,4"

@@ -1,4 +1,4 @@
-"""Measure all sizes of a subject, small ones first, and stop in time; what is known is not measured again."""
+"""Measure all sizes of a subject, small ones first, and stop in time; known sizes are not measured again."""
 
 import json
 import time
@@ -52,8 +52,6 @@ class ProfileRun:
         Sizes that were left because they would not have ended before the time limit.
     stopped_because : str
         ``finished``, ``time limit`` or ``interrupted``.
-    file : str or None
-        File of the profile.
     """
 
     profile: DeviceProfile
@@ -79,7 +77,7 @@ class ProfileRun:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the answer as plain values."""
+        """Return a JSON-compatible mapping."""
         counts = ("sizes", "measured", "failed", "too_long", "stopped_because")
         return {
             "out": self.file,
@@ -98,7 +96,7 @@ def measure_to_file(
     time_limit_s: float,
     on_progress: Progress,
 ) -> ProfileRun:
-    """Measure what a profile does not hold yet, and write it now and then; without a path, measure everything.
+    """Measure sizes that a profile lacks, and save it now and then; without a path, measure everything.
 
     Parameters
     ----------
@@ -203,7 +201,7 @@ def check_same(known: DeviceProfile, subject: Subject, device: Device) -> None:
     Raises
     ------
     InvalidInput
-        With what differs.
+        With the difference.
     """
 
     def facts(of: DeviceProfile | Subject, device: DeviceFacts) -> dict[str, str]:
@@ -223,8 +221,6 @@ def check_same(known: DeviceProfile, subject: Subject, device: Device) -> None:
 
 
 class _Book:
-    """Earlier measurements, those of this run, and their speed."""
-
     def __init__(self, subject: Subject, device: Device, known: DeviceProfile | None) -> None:
         self._subject = subject
         self._device = device
@@ -238,7 +234,7 @@ class _Book:
                     self._note_speed(op, size, self.before[op.signature, size])
 
     def expected_s(self, op: SubjectOperator, size: PartSize) -> float:
-        """Return the least time of measuring a size: a warm-up and the fewest repetitions; 0 if nobody knows."""
+        """Return the least time of measuring a size: a warm-up and the fewest repetitions; 0 if unknown."""
         of_kind = self._s_per_work.get(op.operator.kind, 0.0)
         rate = self._s_per_work.get(op.signature, of_kind)
         return 4 * _BOTH_PASSES * rate * work_of(op, size)
@@ -285,7 +281,8 @@ def _filled(op: MeasuredOperator, results: Mapping[_Key, PartTime | str]) -> Mea
 
 
 def _in_order(subject: Subject, before: Mapping[_Key, PartTime]) -> list[tuple[SubjectOperator, PartSize]]:
-    """Return what is missing: the smallest whole size of every operator, the next of every one …, then channel parts.
+    """Return the missing sizes: the smallest whole size of every operator, the next of every one …, then channel
+    parts.
 
     If time runs out, every operator has some times, and the times of channel parts can be had by division.
     """
@@ -301,7 +298,7 @@ def _in_order(subject: Subject, before: Mapping[_Key, PartTime]) -> list[tuple[S
 
 
 def work_of(op: SubjectOperator, size: PartSize) -> float:
-    """Return the work of one forward pass, in bytes or what takes as long; for comparisons only."""
+    """Return the work of one forward pass, in bytes or their equivalent; for comparisons only."""
     o, degree = op.operator, size.channel_degree
     flops = size.samples * o.forward_flops_per_sample / degree
     return flops / FLOPS_PER_BYTE + _moved_bytes(op, size)

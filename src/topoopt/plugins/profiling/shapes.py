@@ -1,9 +1,9 @@
 """Shape inference: the sizes of every operator of a graph, from its bytes, operations and producers.
 
-An operator graph holds what splits and networks need: bytes and floating-point operations. A device needs more:
-widths, kernels, feature maps. For the kinds of the zoo they follow from what is there. A convolution's kernel and
-channels and an attention's heads stand in the operator's profile key, as FlexFlow names it; the number of channels
-of a pool is that of what it reads.
+An operator graph has the data that splits and networks need: bytes and floating-point operations. A device needs
+more: widths, kernels, feature maps. For the kinds in the zoo they are derived. A convolution's kernel and channels
+and an attention's heads are in the operator's profile key, as in FlexFlow; the number of channels of a pool is
+that of its input.
 """
 
 import math
@@ -26,7 +26,7 @@ class DenseShape:
     bias: bool = True
 
     def part(self, degree: int, dim: str) -> "DenseShape":
-        """Return the widest of so many parts along ``out`` or ``in``."""
+        """Return the widest of ``degree`` parts along ``out`` or ``in``."""
         if dim == "out":
             return replace(self, width_out=math.ceil(self.width_out / degree))
         return replace(self, width_in=math.ceil(self.width_in / degree))
@@ -93,7 +93,7 @@ class EmbeddingShape:
     summed: bool = True
 
     def part(self, degree: int, dim: str) -> "EmbeddingShape":
-        """Return a part of the rows, of which a sample meets its share, or of the columns."""
+        """Return a part of the rows, of which each sample reads its share, or of the columns."""
         if dim == "columns":
             return replace(self, dim=math.ceil(self.dim / degree))
         bag = math.ceil(self.bag / degree) if self.summed else self.bag
@@ -252,7 +252,7 @@ def _window(op: Operator, kernel: int, channels_in: int, channels_out: int) -> t
 
 
 def _channels(graph: OperatorGraph, op: Operator, known: Mapping[int, Shape]) -> int:
-    """Return the channels of the feature map that an operator reads; 0 where nobody knows."""
+    """Return the channels of the feature map that an operator reads; 0 if unknown."""
     for producer in op.inputs:
         shape = known.get(producer)
         if isinstance(shape, ConvShape):

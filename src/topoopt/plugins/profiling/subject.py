@@ -1,4 +1,4 @@
-"""A transformer as what is to be measured: the operators of one layer, and of both ends, at tensor splits."""
+"""A transformer as a subject of measurement: operators of one layer, and of both ends, at tensor splits."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -81,7 +81,7 @@ class Subject:
         return sum(len(op.sizes) for op in self.operators)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return what would be measured of each operator."""
+        """Return the sizes to be measured, one row per operator."""
         return [
             {
                 "operator": op.operator.name,
@@ -98,7 +98,7 @@ class Subject:
     to_frame = rows_to_frame
 
     def to_json(self) -> dict[str, Any]:
-        """Return the answer as plain values."""
+        """Return a JSON-compatible mapping."""
         return {
             **fields_of(self, "model", "sizes"),
             "operators": self.rows(),
@@ -154,7 +154,7 @@ def subject_of_transformer(
 
 
 def _layer(model: TransformerModel) -> Iterator[tuple[str, str, Shape, str]]:
-    """Yield name, kind, shape and the dimension that tensor parallelism cuts; ``none`` for what it leaves whole."""
+    """Yield name, kind, shape and the dimension that tensor parallelism cuts; ``none`` for unsplit operators."""
     tokens = model.sequence
     yield "norm", "norm", NormShape(model.hidden, tokens, model.norm), "none"
     yield from _attention(model)
@@ -209,7 +209,7 @@ def _sizes(dim: str, degrees: Sequence[int], micro_batches: Sequence[int]) -> tu
 
 
 def _operator(name: str, kind: str, shape: Shape, model: TransformerModel, dim: str) -> Operator:
-    """Return the operator that stands for a shape; its bytes and operations are those of one sequence."""
+    """Return the operator that represents a shape; its bytes and operations are those of one sequence."""
     weights, outputs, inputs, flops = _amounts(shape)
     return Operator(
         name=name,
@@ -276,7 +276,7 @@ def subject_of_job(
 
 
 def split_sizes(job: Job) -> tuple[tuple[PartSize, ...], ...]:
-    """Return for every operator the sizes of all parts that a search on the job's cluster may make."""
+    """Return for every operator the sizes of all parts that a search on the job's cluster may use."""
     degrees = [k for k in range(1, job.cluster.servers + 1) if job.cluster.servers % k == 0]
     splits = candidate_splits(job, np.array(degrees, np.int64), False)
 

@@ -1,4 +1,4 @@
-"""The words of ``profile``: which hardware, which operators, how often."""
+"""Options of ``profile``: hardware, operators, repetitions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, TypedDict
@@ -8,7 +8,7 @@ from topoopt.schema.words import Time, Word, panel
 
 @panel("Measurement")
 class DeviceWords(TypedDict, total=False):
-    """On what, and how often."""
+    """Hardware and repetitions."""
 
     device: Annotated[str, Word("auto|cpu|cuda", "auto")]
     """Device to measure on; auto: a GPU where there is one."""
@@ -26,7 +26,7 @@ class DeviceWords(TypedDict, total=False):
 
 @panel("Operators")
 class OperatorWords(TypedDict, total=False):
-    """What is measured of a model."""
+    """Operators of a model."""
 
     operators: Annotated[str | Sequence[str], Word("LIST")]
     """Kinds or names of operators to measure, such as dense,top_* (default: all)."""
@@ -44,7 +44,7 @@ class OperatorWords(TypedDict, total=False):
 
 @panel("Transformers")
 class LayerWords(TypedDict, total=False):
-    """What is measured of a transformer."""
+    """Operators of a transformer."""
 
     tensor_parallel: Annotated[str | Sequence[int], Word("LIST")]
     """Tensor parallel degrees to measure (default 1,2,4,8)."""
@@ -55,7 +55,7 @@ class LayerWords(TypedDict, total=False):
 
 
 class SubjectWords(OperatorWords, LayerWords, total=False):
-    """What is measured."""
+    """Operators."""
 
 
 class ProfileWords(DeviceWords, SubjectWords, total=False):

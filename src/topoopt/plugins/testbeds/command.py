@@ -21,7 +21,7 @@ TESTBED_VERBS: Mapping[str, str] = MappingProxyType(
         "down": "Remove testbeds: namespaces with all links and routes, processes inside, and nothing else.",
     }
 )
-"""The verbs of the group."""
+"""Verbs of the group."""
 testbed = group("topoopt.plugins.testbeds.command:", TESTBED_VERBS, TESTBED.text)
 
 

@@ -73,7 +73,7 @@ class MltcpJob:
                 )
 
     def packed(self) -> bytes:
-        """Return it as the kernel has it: ``struct mltcp_job`` of the C file."""
+        """Return the kernel's representation: ``struct mltcp_job`` of the C file."""
         factors = round(self.aggressiveness.slope * ONE), round(self.aggressiveness.intercept * ONE)
         return _JOB.pack(*factors, self.total_bytes, round(self.compute_time_s * 1e9), self.by_job)
 
@@ -89,7 +89,7 @@ class MltcpIteration:
     sent_bytes : int
         Acknowledged in it.
     total_bytes : int
-        Learned: what the middle one of the first three whole iterations had; 0 until they are seen.
+        Learned: median of the first three whole iterations; 0 until then.
     compute_time_s : float
         Learned: the shortest gap between two.
     learned_iterations : int
@@ -126,7 +126,7 @@ def unrestricted() -> tuple[str, ...]:
 
 
 def register(name: str) -> None:
-    """Compile MLTCP and let the kernel have it under a name; who calls has noted the name before.
+    """Compile MLTCP and load it into the kernel under a name, which the caller has recorded before.
 
     No socket takes it unless it asks for it by that name.
 
@@ -166,7 +166,7 @@ def key_of_namespace(place: Path) -> int:
 
 
 def tell(algorithm: str, key: int, job: MltcpJob) -> None:
-    """Tell the kernel of a job; connections that are made from now on are told from the beginning.
+    """Set a job's parameters in the kernel; connections opened from now on use them from the start.
 
     Raises
     ------
@@ -178,7 +178,7 @@ def tell(algorithm: str, key: int, job: MltcpJob) -> None:
 
 
 def iterations(algorithm: str) -> Mapping[int, MltcpIteration]:
-    """Return what the kernel has found out, by the key of the job, or by a number of the connection."""
+    """Return the kernel's estimates, by the key of the job, or by a number of the connection."""
     rows: list[Any] = json.loads(run_tool("bpftool", "-j", "map", "dump", "name", f"{algorithm}_i"))
     found = {}
     for row in rows:
@@ -195,7 +195,7 @@ def iterations(algorithm: str) -> Mapping[int, MltcpIteration]:
 
 
 def forget(algorithm: str, key: int) -> None:
-    """Let the kernel forget what it has found out about a job, if it has."""
+    """Clear the kernel's estimates for a job, if there are any."""
     if key in iterations(algorithm):
         run_tool("bpftool", "map", "delete", "name", f"{algorithm}_i", "key", *_bytes(_KEY.pack(key)))
 
@@ -205,12 +205,12 @@ def _bytes(packed: bytes) -> tuple[str, ...]:
 
 
 def check_toolchain() -> None:
-    """Refuse a machine on which no congestion control can be compiled and loaded.
+    """Refuse a host on which no congestion control can be compiled and loaded.
 
     Raises
     ------
     InvalidInput
-        In one line that says what is missing, and what works without it.
+        In one line: the missing tool, and the features that work without it.
     """
     if not KERNEL_TYPES.exists():
         raise InvalidInput(
@@ -222,7 +222,7 @@ def check_toolchain() -> None:
 
 
 def tool_path(tool: str) -> str:
-    """Return where a program is.
+    """Return the path of a program.
 
     Raises
     ------
@@ -264,10 +264,10 @@ def compile_algorithm(name: str, folder: Path) -> Path:
 
 
 def run_tool(tool: str, *words: str) -> str:
-    """Return what a program prints.
+    """Run a program and return its output.
 
-    It does not hear Ctrl-C, so that it is never ended between two steps, and ends with this process: what is killed
-    registers nothing afterwards.
+    It ignores Ctrl-C, so that it never ends between two steps, and ends with this process: a killed one registers
+    nothing afterwards.
 
     Raises
     ------
@@ -303,7 +303,7 @@ def _end_with_parent(parent: int) -> None:
 
 
 def _complaint(text: str) -> str:
-    """Return the line that says most: an error of a compiler, else the first."""
+    """Return the most informative line: a compiler error, else the first."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if "rror:" in line]
     return (errors or lines or ["no reason given"])[0][:300]

@@ -92,7 +92,7 @@ def _equal_cost(cluster: ClusterSpec) -> float:
 def _switch(
     name: str, server_bps: Callable[[ClusterSpec], float]
 ) -> Callable[[ClusterSpec, Fabric], Emulated]:
-    """Return what builds one switch on which every server hangs with so much bandwidth."""
+    """Return the builder of one switch that joins every server at this bandwidth."""
 
     def build(cluster: ClusterSpec, fabric: Fabric) -> Emulated:
         each_bps = server_bps(cluster)
@@ -119,5 +119,4 @@ EMULATED: Mapping[str, Callable[[ClusterSpec, Fabric], Emulated]] = MappingProxy
         "switch": _switch("switch", _one_port),
     }
 )
-"""Emulated fabrics by name: the plan's own links; one switch with d·B per server, with d·B/3.2 (the paper's equal
-cost), or B."""
+"""Emulated fabrics: the plan's links; one switch with d·B per server, d·B/3.2 (the paper's equal cost), or B."""

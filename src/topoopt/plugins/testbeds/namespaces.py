@@ -68,7 +68,7 @@ def namespaces_named(prefix: str) -> tuple[str, ...]:
 
 
 def inside(name: str, function: Callable[[], R]) -> R:
-    """Return what a function gives that runs in a namespace."""
+    """Return the result of a function run in a namespace."""
 
     def entered() -> R:
         enter_namespace(name)
@@ -78,7 +78,7 @@ def inside(name: str, function: Callable[[], R]) -> R:
 
 
 def inside_new(function: Callable[[], R]) -> R:
-    """Return what a function gives that runs in a namespace without a name, which ends with it."""
+    """Return the result of a function run in an unnamed namespace, which ends with it."""
 
     def unshared() -> R:
         _call("unshare", _CLONE_NEWNET)
@@ -107,7 +107,7 @@ def processes_inside(names: tuple[str, ...]) -> tuple[int, ...]:
 
 
 def in_thread(function: Callable[[], R]) -> R:
-    """Return what a function gives, or raise what it raises, that runs in a thread of its own."""
+    """Return the result of a function run in a thread of its own, or raise its exception."""
     answers: list[R] = []
     errors: list[BaseException] = []
 

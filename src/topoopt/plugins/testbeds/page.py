@@ -28,7 +28,7 @@ _SAID = {"up": "put up", "down": "removed", "status": "on this machine"}
 
 
 def testbed_run_page(run: TestbedRun) -> Page:
-    """Return a row for each fabric, and what a cut did."""
+    """Return a row for each fabric, and the effect of a cut."""
     first, scale = run.fabrics[0], run.scale
     simulators = [_simulated(name) for name in first.prediction.iteration_times_s]
     link_bps = run.link_bandwidth_bps / scale.bandwidth
@@ -85,8 +85,6 @@ _NOTES = (
 
 
 def _simulated(name: str) -> Column:
-    """Return the column of a simulator's times."""
-
     def time_of(row: FabricRun) -> float:
         return row.prediction.iteration_times_s[name]
 
@@ -170,7 +168,7 @@ def _notes(share: TestbedShare) -> tuple[str, ...]:
 
 
 def _chart(share: TestbedShare) -> LineChart:
-    """Return a line for each way: the mean of all runs, iteration by iteration."""
+    """Return a line per policy: the mean of all runs, by iteration."""
     series = []
     for way in share.ways:
         columns = list(zip(*(run.slowdowns for run in way.runs), strict=False))

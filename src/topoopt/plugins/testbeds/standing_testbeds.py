@@ -1,4 +1,4 @@
-"""Testbeds that stand: put up to stay, listed, and taken down."""
+"""Persistent testbeds: created, listed, and removed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ from topoopt.plugins.testbeds.network import (
 @shows_itself
 @dataclass(frozen=True, eq=False, repr=False)
 class TestbedsAnswer:
-    """Testbeds of this machine, and what was done with them.
+    """Testbeds of this host, and the actions on them.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ def put_up(fabric: Emulated, name: str, scale: float, on_progress: Progress) -> 
 
 
 def check_paths(testbed: Testbed, fabric: Emulated) -> int:
-    """Return how many pairs of servers there are, each with the path that the plan says, by the kernels' own word.
+    """Check that all pairs of servers use the plan's paths, by the kernels' own tables; return the number of pairs.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def check_paths(testbed: Testbed, fabric: Emulated) -> int:
 
 
 def take_down(name: str | None) -> TestbedsAnswer:
-    """Remove all testbeds of a name, whoever uses them, or all that no run needs.
+    """Remove all testbeds with a name, even if in use, or all that no run needs.
 
     Raises
     ------
@@ -132,5 +132,5 @@ def take_down(name: str | None) -> TestbedsAnswer:
 
 
 def listed() -> TestbedsAnswer:
-    """Return the testbeds of this machine."""
+    """Return the testbeds on this host."""
     return TestbedsAnswer("status", known_states())

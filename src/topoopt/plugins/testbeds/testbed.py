@@ -74,7 +74,7 @@ def share(
     on_progress: Progress = silent,
     **words: Unpack[TestbedShareWords],
 ) -> TestbedShare:
-    """Let two to four training jobs share a link of this machine under reno, cubic and MLTCP, and time them.
+    """Let two to four training jobs share a link of this host under reno, cubic and MLTCP, and time them.
 
     All is real: processes in network namespaces, which compute (sleep) and send over TCP; a token bucket with a queue
     that drops; the kernel's congestion controls, and MLTCP as a BPF program that is compiled here and unregistered at
@@ -85,7 +85,7 @@ def share(
     jobs
         Profiles or their files; a number is a job that sends at full rate for that part of its iteration.
     on_progress
-        Called with the stage, what is done and what there is.
+        Progress callback: stage, items done, and total.
     **words
         The flags of ``topoopt testbed share`` with underscores: ``congestion``, ``cassini``, ``runs``, ``scale`` …
 
@@ -166,7 +166,7 @@ def _settings(
 def run(
     plan: PlanSource | None = None, *, on_progress: Progress = silent, **words: Unpack[TestbedRunWords]
 ) -> TestbedRun:
-    """Train on a plan's network on this machine, and on switches: real PyTorch, beside the simulators.
+    """Train on a plan's network on this host, and on switches: real PyTorch, compared with the simulators.
 
     All is measured. A server is a network namespace with a PyTorch process, a link a veth pair of scaled bandwidth.
     Computing is a timed sleep; every message is sent. A small real model is trained beside it, and its gradients are
@@ -177,7 +177,7 @@ def run(
     plan
         A plan or its file; where not given, a job of the paper's testbed on its 12 servers with 4 links each.
     on_progress
-        Called with the stage, what is done and what there is.
+        Progress callback: stage, items done, and total.
     **words
         ``workload``, ``fabrics``, ``scale``, ``iteration_time``, ``iterations``, ``warm_up``, ``cut``, ``simulators``,
         ``counters``, ``name``, as ``topoopt testbed run`` has them.
@@ -260,7 +260,6 @@ def _cut(text: str, iterations: int) -> tuple[int, int, int]:
 
 
 def _repaired(src: int, dst: int, iteration: int, plan: Plan) -> PlannedCut:
-    """Return a cut with what the plan does about it."""
     chosen = predict(plan, FailedLink(src, dst), simulator=REFERENCE, without_ways=NEED_SEVERAL_PATHS).chosen
     assert chosen.repair is not None, "a chosen repair is possible"
     repaired = plan_on_links(chosen.repair.job.cluster, chosen.repair.fabric, chosen.repair.wiring)
@@ -280,7 +279,7 @@ def _names(word: str, given: Any, known: Any) -> tuple[str, ...]:
 def up(
     plan: PlanSource | None = None, *, on_progress: Progress = silent, **words: Unpack[TestbedWords]
 ) -> TestbedsAnswer:
-    """Create a plan's network on this machine: a namespace per server, a veth pair per link, and its routes.
+    """Create a plan's network on this host: a namespace per server, a veth pair per link, and its routes.
 
     It stays until ``topoopt.testbed.down``. Needs root on Linux.
 
@@ -289,7 +288,7 @@ def up(
     plan
         A plan or its file; the paper's testbed of 12 servers with 4 links each where not given.
     on_progress
-        Called with the stage, what is done and what there is.
+        Progress callback: stage, items done, and total.
     **words
         ``fabric``: ``topoopt``, ``ideal-switch``, ``fat-tree`` or ``switch``; ``scale``: how many times slower links
         are; ``name``.
@@ -312,7 +311,7 @@ def up(
 
 @checked_arguments
 def status() -> TestbedsAnswer:
-    """List the testbeds of this machine: those that stand, those in use, and what a killed run has left over.
+    """List the testbeds on this host: those kept, those in use, and leftovers of a killed run.
 
     Returns
     -------
@@ -329,14 +328,14 @@ def status() -> TestbedsAnswer:
 
 @checked_arguments
 def down(name: str | None = None, *, every: bool = False) -> TestbedsAnswer:
-    """Remove a testbed: its namespaces with all links and routes, the processes inside, and nothing else.
+    """Remove a testbed: its namespaces with all links and routes, and the processes inside.
 
     Parameters
     ----------
     name
-        Name of a testbed, or of a run with all its testbeds, whoever uses them.
+        Name of a testbed, or of a run with all its testbeds, even if in use.
     every
-        All of them, but for those that a run goes on in.
+        All of them, except those in use by a run.
 
     Returns
     -------
@@ -353,7 +352,7 @@ def down(name: str | None = None, *, every: bool = False) -> TestbedsAnswer:
 
 
 def cluster_and_fabric(plan: PlanSource | None) -> tuple[ClusterSpec, Fabric]:
-    """Return what is emulated: of a plan, or the paper's."""
+    """Return the emulated cluster and fabric: a plan's, or the paper's."""
     if plan is None:
         return PAPER_CLUSTER, paper_fabric()
     found, _ = plan_and_name(plan)
@@ -375,7 +374,7 @@ def checked_scale(scale: float) -> float:
 
 
 def iteration_time_s(settings: Mapping[str, Any]) -> float:
-    """Return how long an iteration is to last."""
+    """Return the target duration of an iteration."""
     given = settings["iteration_time"]
     seconds = amount(parse_time, given, "iteration_time")
     if not 0 < seconds <= LONGEST_ITERATION_S:

@@ -1,4 +1,4 @@
-"""The words of a testbed: which fabric, how much slower, what it is called."""
+"""Options of a testbed: fabric, scale, name."""
 
 from collections.abc import Sequence
 from typing import Annotated, TypedDict
@@ -7,7 +7,7 @@ from topoopt.schema.words import Amount, Word
 
 
 class TestbedWords(TypedDict, total=False):
-    """What is built."""
+    """Fabric, scale and name."""
 
     __test__ = False  # type: ignore[misc]
 
@@ -21,7 +21,7 @@ class TestbedWords(TypedDict, total=False):
 
 
 class TestbedRunWords(TypedDict, total=False):
-    """What is trained, on what, and how it is measured."""
+    """Workload, fabrics and measurement."""
 
     __test__ = False  # type: ignore[misc]
 
@@ -52,7 +52,7 @@ class TestbedRunWords(TypedDict, total=False):
 
 
 class TestbedShareWords(TypedDict, total=False):
-    """How jobs share a link, and how it is measured."""
+    """Sharing of a link, and measurement."""
 
     __test__ = False  # type: ignore[misc]
 

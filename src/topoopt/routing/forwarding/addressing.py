@@ -102,7 +102,7 @@ class Addressing:
         return len(self.end_server)
 
     def end(self, end: int) -> End:
-        """Return where an end is, and which is the other."""
+        """Return the location of an end, and its opposite end."""
         return End(int(self.end_server[end]), int(self.end_interface[end]), end ^ 1)
 
     def identity(self, server: int, identity: int = 0) -> str:

@@ -23,11 +23,11 @@ _BYTES_A_PAIR = 4_000  # of what is held meanwhile: measured at 432 servers
 def forwarding_tables(
     topology: Topology, routes: Routes, paths: Split = "hashed", pairs: tuple[Ints, Ints] | None = None
 ) -> ForwardingTables:
-    """Return tables by which hop-by-hop forwarding puts on every link what the routes do.
+    """Return tables for hop-by-hop forwarding with the same link loads as the routes.
 
-    The flow of a pair over all its paths is split at each server that it crosses, by the shares of its links out of
-    there; circles are taken off, so that it ends. Where a server hands on what is for another as it sends its own, the
-    entry is left out: the main table says it.
+    The flow of a pair over all its paths is split at each server that it crosses, by the shares of its links out
+    of there; cycles are removed, so that it ends. If a server relays a pair's traffic as it sends its own, the
+    entry is omitted: the main table covers it.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def _hashed(topology: Topology, routes: Routes, src: Ints, dst: Ints) -> tuple[W
 
 
 def _pinned(topology: Topology, routes: Routes, src: Ints, dst: Ints) -> tuple[Ways, PairLinks, Ints]:
-    """Return ways, links of each, and which of parallel cables it takes."""
+    """Return ways, their links, and the index among parallel cables."""
     _refuse_too_many(topology, routes, dst)
     table = path_table(Fabric("", topology, routes, {}), src, dst)
     copies = cables_in_turn(topology, table)
@@ -88,7 +88,7 @@ def _pinned(topology: Topology, routes: Routes, src: Ints, dst: Ints) -> tuple[W
 
 
 def cables_in_turn(topology: Topology, table: PathTable) -> Ints:
-    """Return how many addresses each path has when it is pinned, so that parallel cables are taken in turn."""
+    """Return the number of addresses of each pinned path, such that parallel cables are used in turn."""
     ports = topology.ports[table.link].astype(np.int64)
     return np.asarray(np.lcm.reduceat(ports, table.path_first[:-1]), np.int64)
 
@@ -169,7 +169,7 @@ def _tables(
 
 
 def _alike(splits: _Splits, other: Ints) -> Flags:
-    """Return which rows split as another row does."""
+    """Return which rows split like another row."""
     count = np.diff(splits.first)
     same = count == count[other]
     rows = np.flatnonzero(same)
@@ -187,10 +187,10 @@ def _alike(splits: _Splits, other: Ints) -> Flags:
 def numbered_paths(topology: Topology, dst: Ints, table: PathTable, turn: Ints) -> tuple[Ints, Ints]:
     """Return the identity of each path, and of parallel cables which it takes, both of shape (paths,).
 
-    Paths that are to have one address must not part once they have met: together they are a tree into the
-    destination. They are put into as few trees as are found, short ones first. Where as many trees do as the block of
-    a server has addresses, and each source has a path in the first of them, for answers go there, the number of a
-    path is that of its tree. Else paths are numbered pair by pair, and what parts has tables by source.
+    Paths that share an address must not diverge once they have met: together they are a tree into the destination.
+    They are packed into as few trees as possible, short ones first. If as many trees as a server's address block
+    suffice, and each source has a path in the first of them (for replies), the number of a path is that of its
+    tree. Otherwise paths are numbered pair by pair, and diverging ones have tables by source.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def numbered_paths(topology: Topology, dst: Ints, table: PathTable, turn: Ints) 
 
 
 def _trees(topology: Topology, dst: Ints, table: PathTable, turn: Ints, most: int) -> Ints:
-    """Return the tree of each path, of so many at most; -1 where one more would be needed."""
+    """Return the tree of each path, among at most ``most``; -1 where one more would be needed."""
     path = np.repeat(np.arange(len(dst)), table.hops)
     link = table.link.astype(np.int64)
     slot = dst[path] * topology.nodes + topology.src[link]
@@ -231,7 +231,7 @@ def _trees(topology: Topology, dst: Ints, table: PathTable, turn: Ints, most: in
 
 
 def _one_tree(left: Ints, path: Ints, slot: Ints, way_out: Ints, paths: int) -> Flags:
-    """Return which paths are put together, of those whose steps are left, in order of slots, then of ranks."""
+    """Return the paths to merge, among those with remaining steps, in order of slots, then of ranks."""
     chosen = np.full(int(slot.max(initial=0)) + 1, -1)
     taken = np.zeros(paths, bool)
     while len(left):
@@ -258,11 +258,6 @@ def without_circles(topology: Topology, flows: PairLinks, dst: Ints) -> tuple[Pa
 
     Two paths of a pair may cross a cable in opposite directions, or go round a square. What goes in a circle does not
     come nearer, so that its share is taken off all links of the circle: no link has more than before.
-
-    Parameters
-    ----------
-    dst : int64 array, shape (rows,)
-        Destination of each row.
     """
     pair = np.repeat(np.arange(len(flows)), np.diff(flows.pair_first))
     link, share = flows.link.astype(np.int64), flows.share.copy()
@@ -285,7 +280,7 @@ def without_circles(topology: Topology, flows: PairLinks, dst: Ints) -> tuple[Pa
 
 
 def _circling(topology: Topology, pair: Ints, link: Ints) -> Ints:
-    """Return the rows whose links lead in a circle: what is left when what no other leads to goes, again and again."""
+    """Return the rows whose links are on cycles: the rest after repeatedly removing rows without a predecessor."""
     at = pair * topology.nodes
     known, slot = np.unique(
         np.concatenate((at + topology.src[link], at + topology.dst[link])), return_inverse=True
@@ -310,7 +305,8 @@ def _take_circles_off(topology: Topology, link: Ints, share: Floats) -> None:
 
 
 def _circle(topology: Topology, link: Ints, share: Floats) -> list[int]:
-    """Return the entries of a circle, none where there is none: where all comes from something, the way back is one."""
+    """Return the entries of a cycle, empty if there is none: if every entry has a predecessor, walking back finds
+    one."""
     begin, end = topology.src[link].tolist(), topology.dst[link].tolist()
     left = np.flatnonzero(share > 0).tolist()
     while left:

@@ -109,7 +109,7 @@ class ForwardingTables:
         return len(self.node)
 
     def entries(self, node: Ints, source: Ints, dst: Ints, identity: Ints) -> Ints:
-        """Return the entry by which a server sends what is from a source for an address, -1 where it has none."""
+        """Return a server's entry for packets from a source to an address, -1 where it has none."""
         special = places_of(self.key(node, source, dst, identity), self._keys)
         return np.where(
             special >= 0,
@@ -250,7 +250,7 @@ def next_hops(tables: ForwardingTables, addressing: Addressing, largest: int = L
     Parameters
     ----------
     largest : int
-        The largest weight that whoever reads them takes.
+        Largest weight that the consumer of the tables accepts.
 
     Raises
     ------
@@ -274,7 +274,8 @@ def next_hops(tables: ForwardingTables, addressing: Addressing, largest: int = L
 
 
 def integer_weights(first: Ints, share: Floats, largest: int = LARGEST_WEIGHT) -> Ints:
-    """Return a whole weight from 1 to ``largest`` for each next hop, such that shares differ least from what is asked.
+    """Return an integer weight from 1 to ``largest`` per next hop, such that shares deviate least from the given
+    ones.
 
     Among all scales the one with the smallest error is taken, and among several of these the smallest, so that
     thirds become 1 and 2. A share is off by at most ``(m - 1) / (largest - m / 2)`` among m next hops: rounding moves
@@ -304,7 +305,6 @@ def integer_weights(first: Ints, share: Floats, largest: int = LARGEST_WEIGHT) -
 
 
 def _best(share: Floats, largest: int) -> Ints:
-    """Return the weights of one entry."""
     if (share == share[0]).all():
         return np.ones(len(share), np.int64)
     scales = np.arange(1, largest + 1)[:, None] / share.max()
@@ -315,7 +315,7 @@ def _best(share: Floats, largest: int) -> Ints:
 
 
 def follow(tables: ForwardingTables, ways: Ints | None = None) -> Followed:
-    """Follow ways from their sources, one link of all of them at a time.
+    """Follow all ways from their sources in parallel, link by link.
 
     Parameters
     ----------
@@ -349,7 +349,7 @@ def follow(tables: ForwardingTables, ways: Ints | None = None) -> Followed:
 
 
 def _links(ways: int, links: int, crossed: list[tuple[Ints, Ints, Floats]]) -> PairLinks:
-    """Sum what crosses a link after one hop and what crosses it after more."""
+    """Sum the shares that cross a link after one hop and those after more."""
     if not crossed:
         return PairLinks(np.zeros(ways + 1, np.int64), np.zeros(0, np.int32), np.zeros(0))
     way, link, amount = (np.concatenate(columns) for columns in zip(*crossed, strict=True))

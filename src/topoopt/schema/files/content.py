@@ -21,18 +21,18 @@ LARGEST_FILE_BYTES = 2**32
 DEEPEST = 50
 """Levels of lists and mappings; no file of ours has more than ten."""
 MOST_YAML_VALUES = 1_000_000
-"""Values of a YAML file, each alias counted as what it stands for."""
+"""Values of a YAML file, each alias counted with its target."""
 LONGEST_YAML = 2**24
 Step = int | str
 
 
 def parse_toml(text: str, place: str) -> Any:
-    """Return what TOML text says; ``place`` stands in front of every error.
+    """Parse TOML text; ``place`` is the prefix of every error.
 
     Raises
     ------
     InvalidInput
-        If the text is not TOML, with the line, or holds what no reader can use, with the key.
+        If the text is not TOML, with the line, or has values that are not portable, with the key.
     """
     try:
         return checked(tomllib.loads(text), place)
@@ -43,7 +43,7 @@ def parse_toml(text: str, place: str) -> Any:
 
 
 def read_yaml(path: str | Path) -> Any:
-    """Return what a YAML file says (JSON is YAML too).
+    """Parse a YAML file (JSON is YAML too).
 
     Raises
     ------
@@ -54,12 +54,12 @@ def read_yaml(path: str | Path) -> Any:
 
 
 def parse_yaml(text: str, place: str) -> Any:
-    """Return what YAML text says; ``place`` stands in front of every error.
+    """Parse YAML text; ``place`` is the prefix of every error.
 
     Raises
     ------
     InvalidInput
-        If the text is not YAML, names a key twice, or holds what :func:`checked` refuses, with line or key.
+        If the text is not YAML, names a key twice, or has values that :func:`checked` refuses, with line or key.
     """
     if text.lstrip()[:1] in ("{", "["):  # JSON, with tabs too, which YAML does not have between words
         with suppress(json.JSONDecodeError, RecursionError):
@@ -87,25 +87,25 @@ def parse_yaml(text: str, place: str) -> Any:
 
 
 def read_json(path: str | Path, expected: str = "", *, foreign: bool = False) -> Any:
-    """Return what a JSON file says; see :func:`parse_json`."""
+    """Parse a JSON file; see :func:`parse_json`."""
     text = decoded(read_bytes(path), str(path), f"; {expected}" if expected else "")
     return parse_json(text, str(path), expected, foreign=foreign)
 
 
 def parse_json(text: str, place: str, expected: str = "", *, foreign: bool = False) -> Any:
-    """Return what JSON text says; ``place`` stands in front of every error.
+    """Parse JSON text; ``place`` is the prefix of every error.
 
     Parameters
     ----------
     expected
         Ends the message where the text is not JSON.
     foreign
-        Whether it is a file of another program, in which not every number is meant for us.
+        Whether it is a file of another program, in which some numbers are irrelevant.
 
     Raises
     ------
     InvalidInput
-        If the text is not JSON or cut short, or names a key twice, with the line, or holds what :func:`checked`
+        If the text is not JSON or cut short, or repeats a key, with the line, or has a value that :func:`checked`
         refuses, with the key. In a file of another program a later key overwrites an earlier one.
     """
     remedy = f"; {expected}" if expected else ""
@@ -126,7 +126,7 @@ def parse_json(text: str, place: str, expected: str = "", *, foreign: bool = Fal
 
 
 def checked(content: Any, place: str, most: int | None = None, *, foreign: bool = False) -> Any:
-    """Return the content, or refuse in it what no reader can use.
+    """Return the content, or refuse values that are not portable.
 
     Raises
     ------
@@ -181,7 +181,7 @@ def _is_plain(value: Any, key: Step = "") -> bool:
 
 
 def _are_plain_numbers(values: Any) -> bool:
-    """Return whether these are numbers of one kind, all plain: what most of a large file is, told at once."""
+    """Return whether these are numbers of one kind, all plain: a fast check for most of a large file."""
     if not isinstance(values, list):
         return False
     kinds = set(map(type, values))
@@ -227,7 +227,7 @@ def _constructed(text: str, place: str) -> Any:
 
 
 class _RepeatedKey(Exception):
-    """A key stands twice in one object of JSON."""
+    """A key occurs twice in one JSON object."""
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -240,7 +240,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_repeated_keys(node: yaml.Node | None, place: str) -> None:
-    """PyYAML lets a later key overwrite an earlier one silently; a person who wrote two meant one."""
+    """PyYAML lets a later key overwrite an earlier one silently; two of them are most likely a mistake."""
     pending, met = [node], set()
     merged = 0
     while pending:
@@ -265,7 +265,7 @@ def _refuse_repeated_keys(node: yaml.Node | None, place: str) -> None:
 
 
 def _merged_values(key: yaml.Node, value: yaml.Node, place: str) -> int:
-    """Return how many values a merge key brings in; one that brings in another could double itself without end."""
+    """Return the number of values merged by a key; nested merges could double without end."""
     if key.tag != "tag:yaml.org,2002:merge":
         return 0
     sources = value.value if isinstance(value, yaml.SequenceNode) else [value]
@@ -324,12 +324,12 @@ def decoded(data: bytes, place: str, remedy: str = "") -> str:
 
 
 def check_name(path: str | Path) -> None:
-    """Refuse a name that is not UTF-8: it could stand in no result and in no file.
+    """Refuse a name that is not UTF-8: no result and no file could contain it.
 
     Raises
     ------
     InvalidInput
-        If a character of it is NUL, or stands for a byte, or for half a character.
+        If it contains a NUL, an escaped byte, or half of a surrogate pair.
     """
     if "\0" in str(path):
         raise InvalidInput(f"{path}: a file name holds no NUL")

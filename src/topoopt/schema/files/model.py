@@ -71,12 +71,11 @@ class OneOf:
         self.names = names
 
     def __get_pydantic_core_schema__(self, text: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Return the schema of one of the names."""
         return core_schema.literal_schema(list(self.names))
 
 
 def noun_from(noun: type[NounT], part: object, **others: object) -> NounT:
-    """Return a noun of what a part of a file, or another noun, says by the names of its fields, and of ``others``.
+    """Return a noun from the fields of the same names in a part of a file, or in another noun, and ``others``.
 
     Fields that neither has keep their defaults.
     """
@@ -85,7 +84,7 @@ def noun_from(noun: type[NounT], part: object, **others: object) -> NounT:
 
 
 def validated(model_class: type[ModelT], mapping: object, place: str) -> ModelT:
-    """Return the model made of ``mapping``, or say what is wrong with it in one line.
+    """Return the model of ``mapping``, or raise a one-line error.
 
     Parameters
     ----------
@@ -99,7 +98,7 @@ def validated(model_class: type[ModelT], mapping: object, place: str) -> ModelT:
     Raises
     ------
     InvalidInput
-        With the first mistake: place, key, what is allowed, what was there.
+        With the first error: place, key, allowed values, given value.
     """
     if not isinstance(mapping, Mapping):
         what = "an empty file" if mapping is None else shown(mapping)
@@ -137,7 +136,7 @@ def validated(model_class: type[ModelT], mapping: object, place: str) -> ModelT:
 
 
 def quantity(parse: Callable[[str, str], float]) -> Callable[[object], float]:
-    """Return what reads a field of a pydantic model as ``parse`` reads text; its second argument is the place."""
+    """Return a validator for a pydantic field that parses text with ``parse``, whose second argument is the place."""
 
     def read(value: object) -> float:
         try:
@@ -199,7 +198,7 @@ def _resolved(root: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _expected(schema: dict[str, Any], detail: ErrorDetails) -> str:
-    """Return ``an integer >= 2`` from the schema; pydantic's own words where the schema says nothing."""
+    """Return ``an integer >= 2`` from the schema; pydantic's own message where the schema says nothing."""
     if "enum" in schema:
         return " or ".join(str(value) for value in schema["enum"])
     names = {
@@ -218,7 +217,7 @@ def _expected(schema: dict[str, Any], detail: ErrorDetails) -> str:
 
 
 def _plain(limit: float) -> str:
-    """Return a limit as short as it can be said exactly: ``1e+12``, ``2147483647``."""
+    """Return a limit in its shortest exact form: ``1e+12``, ``2147483647``."""
     short = f"{limit:g}"
     return short if float(short) == limit else str(limit)
 
@@ -247,7 +246,7 @@ def with_line(message: str, text: str, place: str) -> str:
 
 
 def _steps(message: str) -> list[Step]:
-    """Return the way to the value that a message is about, such as ``["servers", 3, "name"]``."""
+    """Return the path to the value that a message is about, such as ``["servers", 3, "name"]``."""
     found, unknown = _PATH.match(message), _UNKNOWN.match(message)
     steps: list[Step] = [name or int(number) for name, number in _STEP.findall(found[0])] if found else []
     return [*steps, unknown[1]] if unknown else steps
@@ -313,7 +312,7 @@ def line_in_json(text: str, steps: Sequence[Step]) -> int:
 
 
 def _inside(text: str, start: int, step: Step) -> tuple[int, int] | None:
-    """Return where a key and its value begin, or twice where a value of a list does that begins at ``start``."""
+    """Return the start of a key and of its value, or twice the start of a list's value, from ``start``."""
     keyed, found = isinstance(step, str), None
     if text[start : start + 1] != ("{" if keyed else "["):
         return None

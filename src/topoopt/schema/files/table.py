@@ -2,7 +2,7 @@
 
 Writes that are whole or not at all, and never take the place of a device, a pipe or a link.
 
-A folder of files that is written whole or not at all, and never takes the place of what others put there.
+A folder of files that is written whole or not at all, and never replaces files of others.
 
 The folder lists the files written, with a digest of each. A folder that holds anything else, or a file that
 was changed since, is refused; one that is as it was written is replaced.
@@ -27,7 +27,7 @@ from topoopt.base.errors import InvalidInput
 from topoopt.schema.files.content import check_name, read_bytes, read_json
 
 LIST = "written-by-topoopt.json"
-"""The file in which what was written is listed."""
+"""File that lists the files written."""
 CSV, PARQUET = ".csv", ".parquet"
 PIECE = 100_000
 """Rows that are held at once."""
@@ -224,7 +224,7 @@ def check_folder(path: str | Path) -> Path:
     ------
     InvalidInput
         If the name is empty or that of a file or a link, its parent is no folder or may not be written, or the folder
-        holds what was not written by us, or was changed.
+        holds files not written by us, or was changed.
     """
     if not str(path):
         raise InvalidInput("expected the name of a folder, got nothing")

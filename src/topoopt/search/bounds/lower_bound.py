@@ -1,23 +1,23 @@
 """Lower bounds: iteration times that no degree-d topology can beat for a strategy, from its demands in their windows.
 
-Every byte has a *window* (:mod:`topoopt.search.bounds.transfer_windows`): the earliest moment at which it can exist,
-and what must follow it. Whatever is released at a or later and followed by b or more has moved between a and the end
-less b, so a + bytes ÷ bandwidth + b bounds the iteration: for each server's
-own interfaces and those of each group that reduces together (injection bound), and for all links together, where a byte
-that must travel h hops counts h times. No graph of degree d has fewer hops than Moore's tree: d servers at one hop,
-d(d-1) at two (directed: d²), … The windows themselves give a bound, the longest chain (critical path).
+Every byte has a *window* (:mod:`topoopt.search.bounds.transfer_windows`): the earliest moment at which it can
+exist, and the work that must follow it. Bytes released at a or later and followed by b or more move between a and
+the end less b, so a + bytes ÷ bandwidth + b bounds the iteration: for each server's own interfaces and those of
+each group that reduces together (injection bound), and for all links together, where a byte that must travel h
+hops counts h times. No graph of degree d has fewer hops than Moore's tree: d servers at one hop, d(d-1) at two
+(directed: d²), … The windows themselves give a bound, the longest chain (critical path).
 
 The bounds hold for every network of these interfaces, every order of work and exchange, and every collective algorithm
 of a group's own members, with the buckets that the strategy's task graph has. They leave out packet headers.
 
 The bound of all links together takes bytes × hops of the best graph that there could be. For a set of bytes, each
-server's heaviest destinations are its nearest ones in Moore's tree, and likewise the sources that it hears most from.
+server's heaviest destinations are its nearest ones in Moore's tree, and likewise the sources of most bytes.
 Where a cable leads both ways, so do distances, and the bytes of both ways count together. However few the bytes are,
 of k destinations one is as far as the last of k in that tree, a latency for each hop.
 
-``Demands`` are what a strategy's task graph must move, each with the window in which it can.
+``Demands`` are the transfers of a strategy's task graph, each with its window.
 
-A ``WindowGrid`` has bytes sorted by when they can leave and by what must follow them; its bound, over all a and b, is
+A ``WindowGrid`` has bytes sorted by their release and by the work that follows; its bound, over all a and b, is
 that of one machine with heads and tails (Carlier 1982).
 """
 
@@ -36,7 +36,7 @@ from topoopt.simulation import COLLECTIVE, COLLECTIVES, TaskGraph, pair_demands
 HEADS, TAILS = 32, 16
 """Moments, and times after, at which sets are tried: any subset of them gives a valid bound."""
 FINE = 512
-"""Moments where what follows is not told apart."""
+"""Moments where the following work is not distinguished."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +83,7 @@ class WindowGrid:
         return later.reshape(by_cell.shape)
 
     def within(self, cell: Ints, of_set: int) -> NDArray[np.bool_]:
-        """Return which of the cells belong to a set."""
+        """Return which cells belong to a set."""
         head, tail = np.divmod(of_set, len(self.tail_s))
         at_head, at_tail = np.divmod(cell, len(self.tail_s))
         inside: NDArray[np.bool_] = (at_head >= head) & (at_tail >= tail)
@@ -98,10 +98,10 @@ class WindowGrid:
 
     @property
     def undercut_by_none(self) -> "WindowGrid":
-        """The grid that gives, in place of bounds, what no bound of any set of these bytes is above.
+        """Grid that gives upper limits on the bounds of any set of these bytes.
 
-        A set of what is released at a or later is within that of the head before a, and a is not after its last. What
-        follows must be told apart for that, or not at all.
+        The set released at a or later is within that of the head before a, and a is not after its last. For that,
+        the following work must be distinguished fully, or not at all.
         """
         return replace(self, head_s=self.last_s)
 
@@ -112,7 +112,7 @@ class WindowGrid:
         return around
 
     def times_s(self, busy_s: Floats) -> Floats:
-        """Return the bound of each set that needs so many seconds of something; 0 of those without bytes."""
+        """Return the bound of each set that keeps a resource busy for this long; 0 for sets without bytes."""
         bounds_s: Floats = np.where(busy_s > 0, busy_s + self.around_s, 0.0)
         return bounds_s
 
@@ -180,7 +180,7 @@ class _Pairs:
         return self.tree[rank]
 
     def farthest(self, weight: Floats) -> int:
-        """Return the hops to the last destination of a server, or from the last that it hears."""
+        """Return the hops to the last destination of a server, or from its last source."""
         ends = (self.src[weight > 0], self.dst[weight > 0])
         most = max((int(np.bincount(end).max(initial=0)) for end in ends), default=0)
         return int(self.tree[most - 1]) if most else 1
@@ -205,7 +205,7 @@ LARGEST_TABLE = 1 << 24
 
 
 def lower_bounds(cluster: ClusterSpec, found: Windows, moved: Demands) -> Bounds:
-    """Return the bounds of what is to be moved in these windows on the cluster."""
+    """Return the bounds on the traffic in these windows on the cluster."""
     bytes_per_s = np.full(cluster.servers, cluster.server_bandwidth_bps / 8)
     return Bounds(
         found.compute_s,
@@ -269,7 +269,8 @@ def _groups_s(moved: Demands, table: Floats, of_member: Floats, bytes_per_s: Flo
 
 
 def average_hop_bound_s(cluster: ClusterSpec, moved: Demands) -> float:
-    """Return the bound of all links together, with Moore's hops for transfers and one hop for what a group reduces."""
+    """Return the bound of all links together, with Moore's hops for transfers and one hop for reductions within
+    groups."""
     bytes_per_s = link_ends(cluster) * cluster.link_bandwidth_bps / 8
     tree = moore_hops(cluster.servers, cluster.degree, cluster.links)
     keys, pair = np.unique(moved.src * cluster.servers + moved.dst, return_inverse=True)
@@ -334,10 +335,11 @@ def demands(graph: TaskGraph, cluster: ClusterSpec, found: Windows, fine: bool =
 
 
 def _of_member(kind: Ints, members: Ints, buffer: Floats) -> tuple[Floats, Floats]:
-    """Return what each member sends and hears at least.
+    """Return the least bytes sent and received by each member.
 
-    In an AllReduce what it has must reach the others, and theirs must reach it: the buffer once. In a reduce-scatter
-    what it has for the g-1 others leaves it, and its own part comes in added up; an all-gather is the reverse.
+    In an AllReduce a member's data must reach the others, and theirs must reach it: the buffer once. In a
+    reduce-scatter its data for the g-1 others leaves it, and its own part arrives summed; an all-gather is the
+    reverse.
     """
     part = buffer / members
     scatter = np.where(kind == COLLECTIVES.index("reduce-scatter"), buffer - part, part)
@@ -349,7 +351,7 @@ def _of_member(kind: Ints, members: Ints, buffer: Floats) -> tuple[Floats, Float
 def window_grid(
     release_s: Floats, tail_s: Floats, size_bytes: Floats, latency_s: float, fine: bool = False
 ) -> WindowGrid:
-    """Return a grid of the windows of some bytes; a fine one has many moments, and the least of what follows."""
+    """Return a grid of the windows of some bytes; a fine one has many moments, and the least following work."""
     heads, tails = (FINE, 1) if fine else (HEADS, TAILS)
     head_s = _moments(release_s, size_bytes, heads)
     sorted_s = np.append(np.sort(release_s), np.inf)
@@ -359,7 +361,7 @@ def window_grid(
 
 
 def _moments(values: Floats, weights: Floats, most: int) -> Floats:
-    """Return the distinct values, or of many the least and some between which there are about as many bytes each."""
+    """Return the distinct values, or the least and some others with about equal bytes in between."""
     distinct, place = np.unique(values, return_inverse=True)
     if len(distinct) <= most:
         return distinct if len(distinct) else np.zeros(1)

@@ -1,10 +1,10 @@
-"""Between what moments a strategy's bytes can move: when they exist at the earliest, and what must follow them.
+"""Time windows of a strategy's bytes: their earliest existence, and the work that must follow them.
 
-Both hold on every network of the cluster's interfaces, in every order of work and by whatever collective algorithm:
-they come of longest chains in which communication takes what the
-interfaces of those who talk need for it. M bytes that are AllReduced among g members leave these at least 2(g-1) times:
-who is first to know a sum has heard, directly or not, something from each of the g-1 others, and after that each of the
-g-1 hears of it. Half of that is a reduce-scatter, or an all-gather.
+Both hold on every network of the cluster's interfaces, in every order of work and with any collective algorithm:
+they are longest chains in which communication takes the time that the interfaces of its servers need. M bytes that
+are AllReduced among g members leave these at least 2(g-1) times: the first member to know a sum has received,
+directly or not, something from each of the g-1 others, and after that each of the g-1 receives it. Half of that is
+a reduce-scatter, or an all-gather.
 
 When each task can start at the earliest, in whatever order the devices take up their work.
 
@@ -13,8 +13,8 @@ late may let a task go first that others wait for: more communication, and an ea
 in every order is that a task waits for the longest chain of tasks before it, and for all the work that is before it
 on its own device, which does one thing after the other.
 
-Communication is free in such a chain, or takes what no network can undercut (:class:`LeastTimes`). Asked of the graph
-:func:`backwards`, the answer is what must follow a task before the iteration can end.
+Communication in such a chain is free, or takes a time that no network can undercut (:class:`LeastTimes`). For the
+graph :func:`backwards`, the result is the work that must follow a task before the iteration can end.
 """
 
 from dataclasses import dataclass, replace
@@ -62,8 +62,6 @@ class Earliest:
 
 
 class _Way:
-    """Earliest starts on one network."""
-
     def __init__(self, graph: TaskGraph, work_s: Floats, network: LeastTimes | None) -> None:
         self.graph, self.network = graph, network
         self.start_s = np.zeros(len(graph))
@@ -71,7 +69,7 @@ class _Way:
         self.moved = (graph.kind == TRANSFER) & (graph.src != graph.dst) & (graph.size_bytes > 0)
 
     def arrived_s(self, task: Ints, before: Ints, starts: Ints) -> Floats:
-        """Return when all that tasks wait for is there; ``before`` are the tasks that each waits for, by rows."""
+        """Return the arrival of all inputs of tasks; ``before`` lists the predecessors by rows."""
         chains_s: Floats = np.maximum.reduceat(self.start_s[before] + self.takes_s[before], starts)
         if self.network is not None:
             heard = np.flatnonzero(self.moved[before])
@@ -145,7 +143,7 @@ class Windows:
     Attributes
     ----------
     release_s, tail_s : float64 arrays, shape (tasks,)
-        The earliest moment at which a task works or its first byte leaves; what the iteration takes after its end.
+        Earliest start of a task or its first byte; time of the iteration after its end.
     compute_s : float
         The iteration, if communication were free.
     critical_path_s : float
@@ -188,7 +186,7 @@ def _windows(graph: TaskGraph, cluster: ClusterSpec) -> Windows:
 
 
 def _busiest_device_s(graph: TaskGraph, start_s: Floats, tail_s: Floats) -> float:
-    """Return the longest time of a device: until its first task can start, all its work, and what follows the last."""
+    """Return the longest time of a device: the start of its first task, all its work, and the time after its last."""
     computes = graph.kind == COMPUTE
     device = graph.device[computes]
     first_s, last_s = np.full(graph.devices, np.inf), np.full(graph.devices, np.inf)
@@ -229,12 +227,12 @@ def least_times(graph: TaskGraph, cluster: ClusterSpec) -> LeastTimes:
 
 
 def earliest(graph: TaskGraph, network: LeastTimes | None = None) -> Earliest:
-    """Return when each task can start at the earliest, and the whole graph end; communication is free by default."""
+    """Return the earliest start of each task, and the earliest end of the graph; communication is free by default."""
     return earliest_by_each(graph, [network])[0]
 
 
 def earliest_by_each(graph: TaskGraph, networks: list[LeastTimes | None]) -> list[Earliest]:
-    """Return the same for several networks, of which None is free; they share the sets of tasks before each task."""
+    """Return the same for several networks (None: free communication), which share the sets of predecessors."""
     computes = graph.kind == COMPUTE
     work_s = np.where(computes, graph.duration_s, 0.0)
     ways = [_Way(graph, work_s, network) for network in networks]
@@ -257,7 +255,7 @@ def earliest_by_each(graph: TaskGraph, networks: list[LeastTimes | None]) -> lis
 
 
 def backwards(graph: TaskGraph) -> TaskGraph:
-    """Return the graph in which what was done last comes first, and a transfer goes back where it came from."""
+    """Return the time-reversed graph; transfers are reversed, too."""
     first, predecessor = _before(graph)
     waiting = np.diff(graph.successor_first).astype(graph.predecessors.dtype)
     return replace(
@@ -271,7 +269,6 @@ def backwards(graph: TaskGraph) -> TaskGraph:
 
 
 def _before(graph: TaskGraph) -> tuple[Ints, Ints]:
-    """Return the tasks before each task, as CSR."""
     source = np.repeat(np.arange(len(graph)), np.diff(graph.successor_first))
     order = np.argsort(graph.successor, kind="stable")
     return np.searchsorted(graph.successor[order], np.arange(len(graph) + 1)), source[order]

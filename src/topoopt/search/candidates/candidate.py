@@ -50,8 +50,7 @@ from topoopt.workloads.pipelined_step import PipelinedStep
 LAYOUTS_TO_KEEP = 32
 """Task graphs of layouts that are kept: all of them are simulated on every fabric."""
 LARGE_GRAPH = 300_000
-"""Tasks from which on only the last graph of a layout is kept: about 200 bytes a task. A layout goes through all
-fabrics before the next one."""
+"""Tasks above which only a layout's last graph is kept (200 bytes per task); fabrics are the inner loop."""
 
 
 def _of_operators(job: Job, strategy: ParallelStrategy, iterations: int) -> TaskGraph:
@@ -207,23 +206,22 @@ class Candidate:
         return job.work is self.job.work and _as_run(job) == _as_run(self.job)
 
     def with_result(self, result: SimResult, job: Job, fabric: Fabric | None = None) -> "Candidate":
-        """Return it as it was simulated as a job, or on another fabric."""
+        """Return the candidate with the result of a simulation as this job, or on another fabric."""
         time_s = result.iteration_time_s
         return replace(self, fabric=fabric or self.fabric, time_s=time_s, job=job, kept=result)
 
     def whole(self) -> "Candidate":
-        """Return it with its simulation."""
+        """Return the candidate with its result kept."""
         return self if self.kept is not None else replace(self, kept=self.result)
 
 
 @lru_cache(maxsize=4)
 def _time_again_s(candidate: Candidate, job: Job) -> float:
-    """Return the time of a long simulation, once: strides are compared with the answer, and named beside it."""
+    """Return the cached time of a long simulation: strides are compared with the answer, and named beside it."""
     return simulated(job, candidate.strategy, candidate.fabric).iteration_time_s
 
 
 def _as_run(job: Job) -> JobSettings:
-    """Return the settings of which a simulation knows."""
     return replace(job.settings, bucket_bytes=job.settings.usual_bucket_bytes)
 
 
@@ -257,7 +255,6 @@ def _found(job: Job, strategy: ParallelStrategy, rules: FinderRules, seed: int) 
 
 @lru_cache(maxsize=4)
 def _traffic(job: Job, strategy: ParallelStrategy) -> Traffic:
-    """Return what is wired for, once for all rules."""
     return job_traffic(job, strategy)
 
 
@@ -279,7 +276,7 @@ def candidate_on(
 def simulated_candidate(
     job: Job, strategy: ParallelStrategy, fabric: Fabric, rules: FinderRules, result: SimResult
 ) -> Candidate:
-    """Return what was simulated, and keep that."""
+    """Return the candidate, keeping its result."""
     return Candidate(strategy, fabric, result.iteration_time_s, rules, job, result)
 
 
@@ -310,7 +307,7 @@ def simulated(
     simulator: str = "analytic",
     options: SimulationOptions | None = None,
 ) -> SimResult:
-    """Simulate one iteration; of many micro-batches in a pipeline as many as are needed to know all of them.
+    """Simulate one iteration; with many micro-batches in a pipeline, only as many as determine the rest.
 
     Without options collectives run as the job's settings say.
     """
@@ -344,10 +341,10 @@ def outcome(result: SimResult) -> Outcome:
 def iteration_bounds(job: Job, strategy: ParallelStrategy, result: SimResult) -> Bounds:
     """Return the lower bounds of the simulated strategy on the job's cluster.
 
-    Micro-batches that were left out add what the last round of those simulated adds: bounds are sums of what rounds
-    take, or the largest of such sums, which grows no slower. What it adds is not overrated, for the round before is
-    taken at the most that its bounds can be. That of hops is tried for some sets only, and grows by what computing
-    takes at most.
+    Each omitted micro-batch round adds as much as the last simulated one: bounds are sums over rounds, or the
+    largest of such sums, which grows no slower. The addition is not overestimated, since the round before is taken
+    with the highest possible bounds. The bound by hops is tried for some sets only, and grows by at most the
+    computing time.
     """
     cluster, left = job.cluster, result.left_out
     graph = asked_for(job, strategy, result)

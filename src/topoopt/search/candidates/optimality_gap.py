@@ -6,9 +6,9 @@ busy from the moment it has something to send (*schedule*), then these routes (*
 (*wiring*), which leaves the bound over all wirings. So the parts add up to the gap. In another order they would
 differ: the gain of better routing under this schedule is not its gain without waiting.
 
-The bounds of an iteration on one wiring, whatever its routes and with those that it has, are those of
-:mod:`topoopt.search.bounds.lower_bound`, with what is known of the wiring in the place of what any could be: hops of
-its shortest paths, interfaces in use, the rings that its groups have, and of each link the bytes that cross it.
+The bounds of an iteration on one wiring, with any routes and with its own, are those of
+:mod:`topoopt.search.bounds.lower_bound`, with the wiring's own figures in place of limits over all wirings: hops
+of its shortest paths, interfaces in use, rings of its groups, and the bytes on each link.
 """
 
 from dataclasses import dataclass, replace
@@ -106,10 +106,10 @@ def _times(
 
 
 def _parts(iteration_time_s: float, steps: tuple[float, ...], bound_s: float) -> GapParts:
-    """Return the differences of the steps, none of which may rise above the one before or fall below the bound.
+    """Return the differences of the steps, made monotone and not below the bound.
 
-    First come, first served is no law of nature: without rounds another transfer may come first, and all end later.
-    Then rounds cost nothing, and what waits is counted as waiting.
+    First come, first served is not monotone: without rounds another transfer may come first, and everything end
+    later. Then rounds cost nothing, and the difference counts as waiting.
     """
     levels = [iteration_time_s]
     for seconds in (*steps, bound_s):
@@ -131,7 +131,7 @@ def wiring_bounds(
         The graph that was simulated, in which collectives may have become transfers, its windows and its flows.
     optimal_load_s : float, optional
         Seconds that the busiest link needs for all bytes of the iteration with the best routes beside these rings, or
-        less; 0 where nobody knows.
+        less; 0 where unknown.
     """
     topology = fabric.topology
     graph, found, flows = run
@@ -169,7 +169,7 @@ def wiring_bounds(
 
 
 def _bytes_per_s(topology: Topology, end: NDArray[np.int32]) -> Floats:
-    """Return what the links out of each server, or into it, carry together."""
+    """Return the total rate of the links out of each server, or into it, bytes/s."""
     total = np.bincount(end, topology.bandwidth_bps / 8, minlength=topology.nodes)
     return total[: topology.servers].astype(np.float64, copy=False)
 

@@ -1,7 +1,7 @@
-"""Wirings worth simulating for a strategy, and transfers balanced over the links of a wiring.
+"""Wirings to simulate for a strategy, and transfers balanced over the links of a wiring.
 
-The load is a proxy, cheap and blind to when bytes are sent: what the fullest link carries of the AllReduces, and what
-all carry on the average of the rest. The choice among the few that are left is the simulation's.
+The load is a cheap proxy that ignores when bytes are sent: AllReduce bytes on the fullest link, plus the mean of
+the rest over all links. The simulation chooses among the few that remain.
 """
 
 from collections.abc import Iterable, Iterator
@@ -44,7 +44,7 @@ MOST_PATHS, MOST_DETOUR = 16, 2
 """Candidate paths of a pair and hops beyond the shortest: sparse demands come within 2 % of the optimum with
 these and stay 30 to 70 % above it on shortest paths (random demands on 6 to 64 servers of degree 4)."""
 LARGEST_FOR_DETOURS = 256
-"""Servers up to which every pair has so many candidates. Above, it is half as many: where 64 of 512 servers exchange
+"""Servers up to which every pair has that many candidates; half as many above: where 64 of 512 servers exchange
 with all others on a random graph these leave the fullest link 1 % fuller, shortest paths alone 33 %."""
 MOST_STEPS = 40_000_000
 """Links of all candidate paths together above that size: 12 bytes each. Pairs have as many paths as that allows."""
@@ -55,11 +55,11 @@ LARGEST_FOR_ALL_WAYS = 256
 links on these, and simulating them takes minutes and 10 GB; above, :data:`FEW_WAYS` shortest paths are taken."""
 FEW_WAYS = 2
 GROUPS = "group rings"
-"""Name of what is wired group by group: replicas of parts of layers, each group for itself, and what joins them."""
+"""Name of the wiring by groups: replicas of parts of layers, each group separately, and the links between."""
 CLIQUES = "cliques"
-"""Name of what joins the servers of each expert exchange with each other, and of its degree split."""
+"""Name of the wiring that joins the servers of each expert exchange, and of its degree split."""
 MOST_KEPT, FEWER_KEPT, MANY = 4, 2, 256
-"""Wirings of a strategy that are simulated, and fewer of more than so many servers."""
+"""Wirings simulated per strategy, and fewer above a number of servers."""
 FOR_ALL = ("proportional", WHOLE)
 """Degree splits by which the group of all servers always gets interfaces."""
 LARGEST_FOR_OTHERS = 512
@@ -86,7 +86,7 @@ def splits_to_try(options: SearchOptions, splits: Iterable[str]) -> tuple[str, .
 
 
 def rules_to_try(cluster: ClusterSpec, options: SearchOptions, splits: tuple[str, ...]) -> list[FinderRules]:
-    """Return the rules by which a strategy may be wired: those asked for first, and strides before all others."""
+    """Return the rules by which a strategy may be wired: the requested ones first, then strides."""
     usual = [replace(options.rules, degree_split=split) for split in splits_to_try(options, splits)]
     if not options.any_wiring:
         return usual
@@ -95,7 +95,7 @@ def rules_to_try(cluster: ClusterSpec, options: SearchOptions, splits: tuple[str
 
 
 def most_kept(job: Job) -> int:
-    """Return how many wirings of a strategy of operators are simulated."""
+    """Return the number of wirings to simulate for a strategy of operators."""
     return MOST_KEPT if job.cluster.servers <= MANY else FEWER_KEPT
 
 
@@ -188,7 +188,7 @@ def wiring_name(row: Candidate) -> str:
 
 
 def chosen_wiring(job: Job, best: Candidate, looked_at: Iterable[Candidate]) -> ChosenWiring:
-    """Return it; ``looked_at`` is what was simulated before gradient buckets were settled, as they are in ``job``."""
+    """Return the chosen wiring; ``looked_at`` was simulated before gradient buckets were settled, as in ``job``."""
     made, topology = best.fabric.wiring, best.fabric.topology
     along = made is None and not by_groups(best)
     strides, time_s = best_strides(looked_at), best.time_s if along else None
@@ -205,7 +205,7 @@ def chosen_wiring(job: Job, best: Candidate, looked_at: Iterable[Candidate]) -> 
 
 
 def usual_routes(fabric: Fabric, seed: int = 0) -> Fabric:
-    """Return a fabric of direct links with fewer ways of a pair, where all of them would be too many."""
+    """Return a fabric of direct links with fewer paths per pair, where all shortest paths would be too many."""
     large = fabric.topology.servers > LARGEST_FOR_ALL_WAYS and is_direct(fabric)
     if not large or fabric.routes.method != "ecmp":
         return fabric
@@ -275,7 +275,7 @@ def _rebalanced(traffic: Traffic, fabric: Fabric, fixed: Floats) -> Iterator[Fab
 
 
 def _candidates(fabric: Fabric, pairs: int) -> Iterator[Routes]:
-    """Yield sets of candidate paths, as many as so many pairs can have."""
+    """Yield sets of candidate paths, as many as the number of pairs allows."""
     topology = fabric.topology
     if topology.servers <= LARGEST_FOR_DETOURS:
         # All equal paths would be too many, and ECMP lists 64 of them.

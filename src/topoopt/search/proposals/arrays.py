@@ -1,4 +1,4 @@
-"""The arrays of the search's kernels: what does not change during a search, and what a proposal changes.
+"""The arrays of the search's kernels: constants of a search, and the state that a proposal changes.
 
 Arrays (n servers, O operators, G graph edges, L links, D divisors of n, K candidates, R most rings of a group, E
 route entries):
@@ -47,7 +47,7 @@ before, changed   int64    (O, 4), (O,)     the configuration before a proposal;
 on_server         float64  (n,)             room to work in: seconds or bytes of each server
 on_accelerator    float64  (n, a)           the same: bytes of tables on each accelerator
 finish            float64  (O, n)           when each part ends, of the forward pass, then of the backward pass
-on_link           float64  (2, L)           when each link is free; what an operator's exchanges put on it together
+on_link           float64  (2, L)           when each link is free; time on it of an operator's exchanges
 of_operator       float64  (5, O)           when its last part ends, or bytes of its tables; when its AllReduce is
                                             ready; by groups of replicas: bytes in their bucket, seconds that these
                                             are reduced in servers, when all of them are ready

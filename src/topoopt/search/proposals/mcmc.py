@@ -1,8 +1,8 @@
 """A Markov chain over strategies on a fixed fabric, and the job on that fabric as plain arrays for its kernel.
 
-The chain starts from a given strategy and re-draws, copies, exchanges or spreads operators. It keeps what is
-not slower, and sometimes what is: with probability exp(-alpha·Δms). Every hundredth part of the budget it
-returns to the best strategy seen (TopoOpt section 4.2; spec of the release).
+The chain starts from a given strategy and re-draws, copies, exchanges or spreads operators. It keeps changes that
+are not slower, and others with probability exp(-alpha·Δms). Every hundredth part of the budget it returns to the
+best strategy seen (TopoOpt section 4.2; spec of the release).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -100,7 +100,7 @@ def search_strategy(
 ) -> ChainAnswer:
     """Return the best strategy that ``budget`` proposals find on the problem's fabric.
 
-    The chain keeps what it has on Ctrl-C, and ends where nothing is left to take time.
+    The chain keeps its best on Ctrl-C, and ends when the iteration takes no time.
     """
     state = problem.state(start)
     times_s = state.times_s
@@ -172,7 +172,7 @@ class Chain:
 
     @property
     def answer(self) -> ChainAnswer:
-        """The best of all rounds, with what all of them together took."""
+        """The best of all rounds, with the totals of all of them."""
         points, made = list[tuple[int, float]](), 0
         for row in self.rounds:
             points += [(made + proposals, time_s) for proposals, time_s in row.convergence]
@@ -336,7 +336,7 @@ def fan_out_table(job: Job, fabric: Fabric, routes: Mapping[str, Any]) -> Floats
 
 
 def _shift_fan_out(routes: Mapping[str, Any], table: Floats) -> None:
-    """Fill a circulant's table with what server 0 puts on the links, moved round."""
+    """Fill a circulant's table with the link loads of server 0, rotated."""
     (node, coin), link_of = routes["entry"].T.astype(np.int64), routes["link_of"]
     servers, coins = link_of.shape
     rows = np.repeat(np.arange(servers), np.diff(routes["row_first"]))

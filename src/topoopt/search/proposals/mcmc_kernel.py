@@ -1,4 +1,4 @@
-"""A Markov chain over strategies, compiled: propose, evaluate what has changed, keep or take back.
+"""A Markov chain over strategies, compiled: propose, evaluate the changes, keep or revert.
 
 ``arrays.py`` describes the arrays. Loops are written out because each array expression costs Numba seconds of
 compilation; and this is the one function of the search that Python calls, so that all of it is compiled once.
@@ -47,7 +47,7 @@ def run_chain(
 
     A state whose times are not known yet is evaluated first. The best configuration and its time follow. With
     ``stop_on_accept`` the chain returns after the first accepted change, so that the caller may rebuild the
-    topology. Accepts what is not slower, else with probability exp(-alpha·Δms).
+    topology. Accepts changes that are not slower, others with probability exp(-alpha·Δms).
     """
     config, best_config, before, times_s = state.config, state.best_config, state.before, state.times_s
     random, limit_bytes, made = state.random, p.memory_limit_bytes, int(np.int64(0))
@@ -88,7 +88,7 @@ def run_chain(
 
 @spliced
 def _note_changes(state: State, all_of_them: bool) -> bool:
-    """Note which operators are configured in another way than before, or all; return whether any is."""
+    """Record the operators whose configuration changed, or all; return whether there are any."""
     config, before, changed_, different = state.config, state.before, state.changed, False
     for op in range(config.shape[0]):
         changed = all_of_them
@@ -332,7 +332,7 @@ def configure(
 
 @compiled
 def choice_like(operator: Ints, candidate: Ints, op: int, batch: int, channel: int, dim: int) -> int:
-    """Return which candidate of ``op`` is this split, -1 if none."""
+    """Return the index of the candidate of ``op`` with this split, -1 if none."""
     for k in range(operator[op, CANDIDATES]):
         same_degrees = candidate[op, k, 0] == batch and candidate[op, k, 1] == channel
         if same_degrees and candidate[op, k, 2] == dim:

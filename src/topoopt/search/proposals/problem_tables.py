@@ -36,7 +36,7 @@ MAX_CHANNEL_DEGREE = 16
 
 
 def candidate_splits(job: Job, divisors: Ints, measured_only: bool) -> Choices:
-    """Return for each operator its (batch degree index, channel degree index, channel dim) choices."""
+    """Return the (batch degree index, channel degree index, channel dim) choices of each operator."""
     servers = job.cluster.servers
     index_of = {int(degree): index for index, degree in enumerate(divisors)}
     rows = []
@@ -85,7 +85,7 @@ def operator_table(job: Job, choices: Choices) -> Ints:
 
 
 def cost_tables(job: Job, divisors: Ints, choices: Choices, most_rings: int) -> dict[str, Any]:
-    """Return what a part costs by (operator, batch degree, channel degree, …); see the kernel's constants.
+    """Return the costs of parts by (operator, batch degree, channel degree, …); see the kernel's constants.
 
     Degrees that are no choice of an operator cost infinite time.
     """
@@ -120,7 +120,7 @@ def reduced_bytes(job: Job, op: Operator, split: OperatorSplit) -> list[int]:
 
 
 def ring_bytes(sizes: list[int], members: int, rings: int) -> float:
-    """Return the bytes that AllReduces of these sizes put on each edge of each of so many rings."""
+    """Return the bytes of AllReduces of these sizes on each edge of each ring."""
     if members == 1:
         return 0.0
     return sum(ring_occupancy_bytes("allreduce", members, size, rings, "stepped") for size in sizes)
@@ -157,7 +157,7 @@ def hop_overhead_s(topology: Topology) -> float:
 
 
 def edge_tables(job: Job) -> dict[str, Any]:
-    """Return the graph's edges and who they lead into and out of (CSR)."""
+    """Return the graph's edges, and CSR lists of the edges into and out of each operator."""
     ends = [
         (producer, consumer)
         for consumer, op in enumerate(operators_of(job).graph.operators)
@@ -177,7 +177,7 @@ def edge_tables(job: Job) -> dict[str, Any]:
 
 
 def most_rings_of(cluster: ClusterSpec, topology: Topology) -> int:
-    """Return the most rings of a group: one for each port, of which a full mesh has more than the cluster."""
+    """Return the most rings of a group: one per port, of which a full mesh has more than the cluster."""
     ports = np.bincount(topology.src, topology.ports)[: topology.servers]
     return max(cluster.degree, int(ports.max()))
 
@@ -235,7 +235,7 @@ def _orbits(fabric: Fabric) -> int:
 
 
 def walked_links(topology: Topology, next_link: Ints32, rings: Sequence[Ring], shift: int) -> Ints:
-    """Return the links of rings whose members are moved, every edge along the one way of its pair."""
+    """Return the links of rings with shifted members, every edge along the single path of its pair."""
     crossed: list[Ints] = []
     for ring in rings:
         node = (np.asarray(ring.members, np.int64) + shift) % topology.servers

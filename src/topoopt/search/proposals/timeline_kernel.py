@@ -12,8 +12,8 @@ fair sharing 1.5 % and -8 to +14 %. Ranks agree: Spearman's coefficient is 0.88 
 
 Load of a split on the links: seconds of each edge's exchange and of each operator's AllReduces.
 
-``arrays.py`` describes the arrays. An edge and an operator have two slots: what a proposal changes goes into the
-other one, so that what was is still there if the proposal is refused.
+``arrays.py`` describes the arrays. An edge and an operator have two slots: a proposal's changes go into the other
+one, so that the old state is still there if the proposal is rejected.
 
 Load of a byte from a server to every other one, and back, on the links of its single paths, compiled.
 
@@ -90,9 +90,9 @@ def evaluate(p: Problem, state: State) -> float:
 
 @compiled
 def _line_up(first: Ints, line: Ints, waiting: Ints, due_s: Floats, forward: bool) -> int:
-    """Let operators that wait for no other stand in line, in the order of the graph, or backward.
+    """Queue operators without unfinished predecessors, in the order of the graph, or in reverse.
 
-    ``first`` is the CSR pointer of the edges that each operator waits for. Returns how many stand in line.
+    ``first`` is the CSR pointer of the edges that each operator waits for. Returns the length of the queue.
     """
     operators, behind = line.shape[0], 0
     for k in range(operators):
@@ -107,7 +107,7 @@ def _line_up(first: Ints, line: Ints, waiting: Ints, due_s: Floats, forward: boo
 
 @compiled
 def _join(line: Ints, waiting: Ints, due_s: Floats, op: int, ready: float, served: int, behind: int) -> int:
-    """Note what an operator waits for; when it is the last, put it in line, the earliest first."""
+    """Record an input of an operator; after the last one, queue it by time."""
     due_s[op] = max(due_s[op], ready)
     waiting[op] -= 1
     if waiting[op] > 0:
@@ -129,7 +129,7 @@ def _clear(device: Floats, free: Floats, finish: Floats) -> None:
 
 @inlined
 def _forward(p: Problem, state: State, op: int) -> None:
-    """Receive what an operator needs, as soon as it is there, and run its forward pass."""
+    """Receive an operator's inputs as soon as possible, and run its forward pass."""
     config, slots, edge_load, overhead_s = state.config, state.slot, state.edge_load, state.edge_overhead_s
     local, order, last, free = (
         state.of_edges[LOCAL],
@@ -266,7 +266,7 @@ def _fill(
 
 @compiled
 def _close(state: State, buckets: int, served: int, queued: int) -> int:
-    """Put buckets that did not fill in line, now that nothing comes any more; return how many stand there."""
+    """Queue the buckets that were not filled; return the length of the queue."""
     held, due, newest = state.of_operator[HELD], state.of_operator[DUE], state.in_line[NEWEST]
     for k in range(buckets):
         if held[k] > 0.0:
@@ -277,7 +277,7 @@ def _close(state: State, buckets: int, served: int, queued: int) -> int:
 
 @compiled
 def _load_bucket(p: Problem, state: State, op: int, load: Floats) -> None:
-    """Add up what the operators of a bucket put on links, in whole packets of the bucket; ``op`` is the newest."""
+    """Sum the link loads of a bucket's operators, in whole packets of the bucket; ``op`` is the newest."""
     config, before, loads, slot = state.config, state.in_line[BEFORE], state.reduce_load, state.slot
     cost, group_rings, group_first, divisors = p.cost, p.group_rings, p.group_first, p.divisors
     for link in range(load.shape[0]):
@@ -298,7 +298,7 @@ def _load_bucket(p: Problem, state: State, op: int, load: Floats) -> None:
 
 @inlined
 def _reduce(p: Problem, state: State, op: int) -> float:
-    """Run the AllReduces of an operator, or of the bucket of which it is the newest; return when they end."""
+    """Run the AllReduces of an operator, or of the bucket that it completes; return when they end."""
     batch, channel = state.config[op, 0], state.config[op, 1]
     parts, overhead_s, overhead = p.divisors[channel], p.group_overhead_s, 0.0
     step, first = p.servers // (p.divisors[batch] * parts), p.group_first[batch] + state.config[op, 3]
@@ -450,7 +450,7 @@ def _load_overlaps(p: Problem, config: Ints, a: int, b: int, load: Floats) -> fl
 
 @compiled
 def _load_way(p: Problem, source: int, target: int, size_bytes: float, load: Floats) -> float:
-    """Load the links of the one way between two servers; return how many there are."""
+    """Load the links of the single path between two servers; return their number."""
     node, hops, next_link, link_dst, seconds_per_byte = (
         source,
         0.0,

@@ -1,1 +1,1 @@
-"""The analytic simulator, and where a run of a task graph stands between two events."""
+"""The analytic simulator, and the state of a run of a task graph between two events."""

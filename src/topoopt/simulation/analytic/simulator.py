@@ -4,7 +4,7 @@ No rate is shared: a transfer holds each link of its route from when it is ready
 bytes over the bandwidth (cut-through), and ends when the last link is done, plus the transfer law's overhead.
 Fast enough for searches; equal to the flow simulator wherever nothing contends.
 
-An iteration without what bandwidth cannot remove: no latency, no connections, no packets to be filled.
+The time without rounds has no latency, no connections and no partly filled packets: bandwidth alone limits it.
 
 This leaves the bytes that links really carry, first come, first served, in the same order of tasks. The difference
 to the analytic simulation is the cost of many small messages: each round of a ring, hop of a path, bias of a
@@ -32,7 +32,7 @@ from topoopt.simulation.task_graph import COMPUTE, TaskGraph
 def first_come_times(
     graph: TaskGraph, duration_s: Floats, flows: Flows, capacity: Floats
 ) -> tuple[Floats, Floats]:
-    """Return start and finish of every task, in s, on links of so many bytes/s."""
+    """Return start and finish of every task, in s, given the links' capacities in bytes/s."""
     run, rows = task_run(graph, duration_s, 2 * len(flows)), flows.classes
     run_first_come(
         run,
@@ -68,7 +68,7 @@ def first_come_times(
 
 
 def compute_finish_s(graph: TaskGraph) -> Floats:
-    """Return when each task would be done if communication were free, shape (tasks,); the same on every fabric."""
+    """Return the finish of each task with free communication, shape (tasks,); the same on every fabric."""
     if graph not in _KEPT:
         duration_s = np.where(graph.kind == COMPUTE, graph.duration_s, 0.0)
         _KEPT[graph] = first_come_times(graph, duration_s, no_flows(len(graph)), np.ones(1))[1]

@@ -19,7 +19,7 @@ keys, codes         f8, i8  (events,)      heap of events by (s, code); the firs
 tally               int64   (4,)           see ``EVENTS``, ``DIRTY``, ``READY``, ``DONE``
 =================== ======= ============== ==============================================================
 
-Codes of events below ``tasks`` end a computation or a delay; what others mean is up to the loop. Equal times are
+Event codes below ``tasks`` end a computation or a delay; the meaning of others is up to the loop. Equal times are
 served in order of code.
 """
 
@@ -56,7 +56,7 @@ class TaskRun(NamedTuple):
 
 
 def task_run(graph: TaskGraph, duration_s: Floats, events: int) -> TaskRun:
-    """Return the run before anything has begun; besides those of tasks there are at most so many events at a time."""
+    """Return the initial state of a run with room for ``events`` events besides those of tasks."""
     arrays = graph.device, duration_s, graph.successor_first, graph.successor, graph.predecessors
     return make_task_run(*arrays, graph.devices, events)
 
@@ -70,7 +70,7 @@ def make_task_run(
     devices: int,
     events: int,
 ) -> TaskRun:
-    """Return the run of tasks that no task graph holds; all that wait for nothing are ready."""
+    """Return the initial state of a run of tasks without a task graph; tasks without predecessors are ready."""
     tasks, roots = len(device), np.flatnonzero(predecessors == 0)
     ready = np.zeros(tasks, np.int64)
     ready[: len(roots)] = roots

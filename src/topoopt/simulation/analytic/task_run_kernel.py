@@ -7,9 +7,9 @@ Replicas of a model do the same at the same moments. So events that are planned 
 with rising codes, stand in the heap as one entry, a chain, with the code of its first: it is served in the same order,
 and the heap is as large as there are different things going on.
 
-When a task of communication ends is known as soon as its last flow is sent, for nothing that comes later moves it. So
-what waits for it hears of its end at once, and only the end that something waits for last of all becomes an event:
-where a task waits for the transfers of a thousand servers, that is one event and not a thousand.
+The end of a communication task is known as soon as its last flow is sent, since nothing later changes it. So its
+successors are notified at once, and only the last end that a task waits for becomes an event: if a task waits for
+the transfers of a thousand servers, that is one event and not a thousand.
 """
 
 from pathlib import Path
@@ -23,7 +23,7 @@ from topoopt.base.kernel import compiled, concurrent_entry, drop_top, enqueue, i
 from topoopt.simulation.analytic.task_run import DIRTY, DONE, EVENTS, READY, TaskRun
 
 CHAINS = 64
-"""Chains that may still grow: what begins together sends at as many moments as there are numbers of hops."""
+"""Chains that may still grow: simultaneous starts send at as many moments as there are hop counts."""
 UNTOLD, PLANNED, PAST = range(3)
 STAMP = stamp(Path(__file__).parent.glob("task_run*.py"))
 
@@ -40,7 +40,7 @@ class FlowRun(NamedTuple):
     flow_before, flow_after   (flows,)     s between readiness and first byte, and between last byte and end
     row_first                 (rows+1,)    CSR pointer into ``row_code`` and ``coefficient``
     row_code, coefficient     (entries,)   links by their codes, and bytes on each per byte of the flow
-    class_row, class_turn     (classes,)   row of each class, and what is added to its codes
+    class_row, class_turn     (classes,)   row of each class, and offset of its codes
     link_of                   (links,)     link of a code
     capacity                  (links,)     bytes/s
     free_at                   (links,)     s; when all flows that came so far are served
@@ -51,7 +51,7 @@ class FlowRun(NamedTuple):
     newest_s                  (chains,)    s; the moment of that chain
     heard_s                   (tasks,)     s; the latest known end of communication that a task waits for
     heard                     (tasks,)     the event of that end, -1: none is known
-    told                      (tasks,)     whether the end of communication is an event: :data:`PLANNED`, :data:`PAST`
+    told                      (tasks,)     state of the event of its communication's end: :data:`PLANNED`, :data:`PAST`
     highest                   (1,)         the highest code of the events of this moment that were served
     ========================= ============ ==================================================================
     """
@@ -130,7 +130,6 @@ def _chain(time: float) -> int:
 
 @inlined
 def _next_event(t: TaskRun, f: FlowRun) -> int:
-    """Take the first event out and return its code."""
     code: int = t.codes[0]
     now, behind, size = t.keys[0], f.behind[code], t.tally[EVENTS]
     row = _chain(now)
@@ -189,7 +188,7 @@ def _send_alike(t: TaskRun, f: FlowRun, first: int, now: float) -> None:
 
 @inlined
 def _send(t: TaskRun, f: FlowRun, flow: int, now: float) -> None:
-    """Let a flow hold each of its links, independently, from when it is free; the last flow of a task ends it."""
+    """Let a flow occupy each of its links from when it is free, independently; the last flow of a task ends it."""
     end = now
     row, turn, links = f.class_row[f.flow_class[flow]], f.class_turn[f.flow_class[flow]], len(f.link_of)
     for e in range(f.row_first[row], f.row_first[row + 1]):
@@ -233,7 +232,7 @@ def _plan_end(t: TaskRun, f: FlowRun, task: int, end: float, code: int) -> None:
 
 @inlined
 def _last_of(t: TaskRun, f: FlowRun, task: int) -> int:
-    """Return the communication of which the latest end is known to a task."""
+    """Return the predecessor with the latest known end."""
     return int(f.flow_task[f.heard[task] - len(t.device) - len(f.flow_class)])
 
 
@@ -248,7 +247,7 @@ def _is_past(t: TaskRun, f: FlowRun, task: int, now: float) -> bool:
 
 @inlined
 def _tell(t: TaskRun, f: FlowRun, code: int) -> None:
-    """Let what waited for this end last of all be ready."""
+    """Make tasks ready whose last open predecessor ended."""
     task = f.flow_task[code - len(t.device) - len(f.flow_class)]
     f.told[task] = PAST
     for e in range(t.successor_first[task], t.successor_first[task + 1]):
@@ -260,7 +259,7 @@ def _tell(t: TaskRun, f: FlowRun, code: int) -> None:
 
 @inlined
 def _end_task(t: TaskRun, f: FlowRun, task: int, now: float) -> None:
-    """Let a computation or a delay be done; what waits for nothing else is ready, or will be when that has ended."""
+    """End a computation or a delay; successors without other open predecessors become ready."""
     t.finish[task] = now
     if t.device[task] >= 0:
         t.busy[t.device[task]] = 0
@@ -334,7 +333,7 @@ def start_next(t: TaskRun, device: int, now: float) -> int:
 
 @compiled
 def end_task(t: TaskRun, task: int, now: float) -> None:
-    """Let a task be done: its device is free, and what waited for nothing else is ready."""
+    """End a task: its device is free, and successors without other open predecessors become ready."""
     t.finish[task] = now
     t.tally[DONE] += 1
     if t.device[task] >= 0:

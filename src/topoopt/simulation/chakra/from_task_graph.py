@@ -55,8 +55,6 @@ from topoopt.simulation.task_graph import COLLECTIVE, COLLECTIVES, COMPUTE, PHAS
 
 
 class _Members:
-    """Members of each collective."""
-
     def __init__(self, graph: TaskGraph) -> None:
         self.graph = graph
         self.keys = distinct(owners(graph.member_first) * graph.servers + graph.member)
@@ -93,7 +91,7 @@ _ID, _WAITS = tag(ID, VARINT), tag(DATA_DEPS, RUN)
 
 
 class _Node(NamedTuple):
-    """A node in the making: where, and what follows its number and what it waits for."""
+    """A node under construction: rank, and the fields after its number and its dependencies."""
 
     rank: int
     type: int
@@ -124,7 +122,7 @@ def chakra_files(graph: TaskGraph, collective: str = "stepped") -> ChakraFiles:
     Raises
     ------
     Infeasible
-        If there are more tasks than :data:`MOST_TRACED`, or one waits for what its server does not know of.
+        If there are more tasks than :data:`MOST_TRACED`, or one waits for a task unknown to its server.
     """
     if len(graph) > MOST_TRACED:
         raise Infeasible(f"chakra: {len(graph)} tasks, traces are written of at most {MOST_TRACED}")
@@ -144,7 +142,7 @@ def chakra_files(graph: TaskGraph, collective: str = "stepped") -> ChakraFiles:
 
 
 def _waits(graph: TaskGraph) -> dict[tuple[int, int], bytes]:
-    """Return the field of what a node waits for, by rank and task."""
+    """Return the dependency field of each node, by rank and task."""
     rank, task, before = dependencies(graph)
     numbers = [varint(number) for number in range(len(graph))]
     begins = np.flatnonzero(np.diff(rank, prepend=-1) | np.diff(task, prepend=-1))
@@ -237,7 +235,7 @@ def _rounded_micros(graph: TaskGraph) -> Ints:
 
 
 def _tags(graph: TaskGraph) -> Ints:
-    """Return for each transfer how many of its pair come before it, which tells them apart."""
+    """Return for each transfer the number of earlier ones of its pair, as a unique tag."""
     pair = graph.src.astype(np.int64) * graph.servers + graph.dst
     order = np.argsort(pair, kind="stable")
     begins = np.flatnonzero(np.diff(pair[order], prepend=-(graph.servers**2) - 2))
@@ -272,7 +270,7 @@ def dependencies(graph: TaskGraph) -> tuple[Ints, Ints, Ints]:
     Raises
     ------
     Infeasible
-        If a task waits for one of other servers: without a message nobody would know of it.
+        If a task waits for one of other servers without a message between them.
     """
     tasks = len(graph)
     before, after = graph.waited_for.astype(np.int64), graph.successor.astype(np.int64)

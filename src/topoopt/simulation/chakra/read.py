@@ -72,7 +72,7 @@ _REMEDY = "expected PREFIX.0.et, PREFIX.1.et …, one for each rank"
 
 
 def is_chakra(path: str) -> bool:
-    """Return whether a path means Chakra's traces: a folder, one of the files, or what their names begin with."""
+    """Return whether a path denotes Chakra traces: a folder, one of the files, or their common prefix."""
     return path.lower().endswith(SUFFIX) or Path(path).is_dir() or (not is_file(path) and _is_prefix(path))
 
 
@@ -96,7 +96,7 @@ def read_chakra(path: str) -> ChakraTraces:
 
 
 def parse_chakra(data: bytes, place: str = "trace") -> ChakraTrace:
-    """Return the trace that some bytes hold.
+    """Parse a trace.
 
     Raises
     ------
@@ -134,7 +134,6 @@ def parse_chakra(data: bytes, place: str = "trace") -> ChakraTrace:
 
 
 def _files(path: str) -> dict[int, Path]:
-    """Return the file of each rank."""
     given = Path(path)
     folder, wanted = (given, None) if given.is_dir() else (given.parent, given.name)
     if wanted is not None and (match := _NAME.fullmatch(wanted)):
@@ -217,7 +216,7 @@ def _attribute(message: bytes) -> tuple[str, Any]:
 
 
 def _value(field: Field) -> Any:
-    """Return what an attribute holds; a list of anything but truth values as its bytes, which nobody asks for."""
+    """Return the value of an attribute; lists other than of booleans as bytes, which are not used."""
     if field.number in UNSIGNED and field.kind == VARINT:
         return bool(field.value) if field.number == BOOL else signed(field.value)
     if field.number in ZIGZAG and field.kind == VARINT:
@@ -232,9 +231,9 @@ def _value(field: Field) -> Any:
 
 
 def chakra_recording(traces: ChakraTraces) -> Recording:
-    """Return what the traces send. A node without ``pg_name`` is for all ranks.
+    """Return the recording of the traces. A node without ``pg_name`` is for all ranks.
 
-    ``comm_size`` is the buffer of a rank: of an all-gather its own shard, of an all-to-all what it has for all.
+    ``comm_size`` is the buffer of a rank: its own shard in an all-gather, its data for all ranks in an all-to-all.
 
     Raises
     ------
@@ -298,7 +297,6 @@ def _group(node: ChakraNode) -> str:
 
 
 def _by_nodes(traces: ChakraTraces) -> dict[str, tuple[int, ...]]:
-    """Return the ranks that have nodes for each process group."""
     found: dict[str, dict[int, None]] = {}
     for rank, trace in enumerate(traces.ranks):
         for name in {_group(node) for node in trace.nodes if node.type == COLL} - {""}:

@@ -61,7 +61,7 @@ def chakra_task_graph(traces: ChakraTraces) -> TaskGraph:
     ------
     InvalidInput
         With file and node: a dependency on a node that is not there, or in a circle; a send without its receive; an
-        unknown kind of node or collective; what is needed and not said.
+        unknown kind of node or collective; a missing required value.
     """
     for trace in traces.ranks:
         _check(trace)
@@ -100,7 +100,7 @@ def _check(trace: ChakraTrace) -> None:
 
 
 def _alone(trace: ChakraTrace, rank: int, node: ChakraNode) -> DraftTask | None:
-    """Return the task of a node that meets no other, else None."""
+    """Return the task of a node that needs no counterpart, else None."""
     if node.type in (SEND, RECV, COLL):
         return None
     said_s = node.duration_micros / _MICROS

@@ -5,8 +5,8 @@ The wire format is read as far as these files need it: varints, 8 and 4 bytes, a
 References
 ----------
 .. [1] github.com/mlcommons/chakra, ``schema/protobuf/et_def.proto`` (package ``ChakraProtoMsg``).
-.. [2] github.com/astra-sim/astra-sim, ``astra-sim/workload/Workload.cc`` and ``feeder_v3/et_feeder_node_attr.h``: which
-   attributes are taken, and what for.
+.. [2] github.com/astra-sim/astra-sim, ``astra-sim/workload/Workload.cc`` and ``feeder_v3/et_feeder_node_attr.h``:
+   attributes read, and their use.
 .. [3] protobuf.dev/programming-guides/encoding: base-128 varints, tags, packed repeated fields.
 """
 
@@ -23,7 +23,7 @@ _SIZES = {EIGHT: 8, FOUR: 4}
 
 
 class Field(NamedTuple):
-    """A field as it stands in a message: a number, or its bytes."""
+    """A field of a message: a number, or its bytes."""
 
     number: int
     kind: int
@@ -92,8 +92,6 @@ class ChakraTrace:
     ----------
     place : str
         The file, for messages.
-    attributes : mapping
-        Attributes of the file.
     """
 
     place: str
@@ -145,7 +143,7 @@ class DraftTask:
 
 
 def places(rank: int, node: ChakraNode) -> list[Place]:
-    """Return what a node waits for."""
+    """Return the predecessors of a node."""
     return [(rank, number) for number in node.waits_for]
 
 
@@ -198,12 +196,12 @@ def varint(value: int) -> bytes:
 
 
 def tag(number: int, kind: int) -> bytes:
-    """Return what stands before a field."""
+    """Return the tag of a field."""
     return varint(number << 3 | kind)
 
 
 def number_field(number: int, value: int) -> bytes:
-    """Return a field that holds a whole number."""
+    """Return an integer field."""
     return tag(number, VARINT) + varint(value)
 
 
@@ -213,7 +211,7 @@ def run_field(number: int, data: bytes) -> bytes:
 
 
 def framed(message: bytes) -> bytes:
-    """Return a message behind its length, as it stands in a file of several."""
+    """Return a message with a length prefix, as in a file of several."""
     return varint(len(message)) + message
 
 
@@ -242,12 +240,12 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def fields(data: bytes) -> Iterator[Field]:
-    """Yield the fields of a message, in the order in which they stand there.
+    """Yield the fields of a message in their order.
 
     Raises
     ------
     ValueError
-        If it ends within a field, or holds what no protocol buffer does.
+        If it ends within a field, or is no valid protocol buffer.
     """
     at, end = 0, len(data)
     while at < end:

@@ -116,7 +116,7 @@ class RingPlan:
 
 
 def ring_plan(fabric: Fabric, groups: Iterable[tuple[int, ...]], name: str, drop_rings: bool) -> RingPlan:
-    """Return how to write the rings so that they come out as they are on the fabric.
+    """Return the file representation of the rings, which reads back as they are on the fabric.
 
     Where routes through switches spread over several paths, a ring that is laid on one of them spreads too.
 
@@ -187,8 +187,8 @@ def _legs(ring: Ring) -> list[tuple[int, ...]]:
 def walk_ring(nnode: int, jumps: tuple[int, ...], group: tuple[int, ...]) -> Ring | None:
     """Return the ring along which jumps lead a group, or nothing where they do not go around its members.
 
-    The same jumps lead from each member to the next, so after each pass over them the walk stands on the next
-    member. They fit groups whose members stand at equal distances; members of others would be left out.
+    The same jumps lead from each member to the next, so after each pass over them the walk is at the next member.
+    They fit groups whose members are evenly spaced; members of others would be skipped.
 
     Examples
     --------
@@ -276,7 +276,7 @@ def _topology(flexnet: FlexNetGraph, bandwidth_bps: float, latency_s: float) -> 
 
 
 def _family(flexnet: FlexNetGraph) -> str:
-    """Return ``direct`` without switches, ``ideal-switch`` for a star around one, else ``switched``."""
+    """Return ``direct`` without switches, ``ideal-switch`` for a star around one, otherwise ``switched``."""
     if not flexnet.nswitch:
         return "direct"
     rows = flexnet.connections
@@ -288,7 +288,7 @@ def _family(flexnet: FlexNetGraph) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _FileRoutes:
-    """The routes of a file; the paths of a pair share its bytes by chance.
+    """The routes of a file; the paths of a pair share its bytes by probability.
 
     ``key`` are the pairs that have a path, sorted, each src·nodes + dst; ``row`` is the route of each.
     """

@@ -6,8 +6,8 @@ number types, so that reading and writing lose nothing; bandwidths are bytes per
 
 The tables of a FlexNet ``.fbuf`` file are listed field by field in the order of slots, for reading and writing.
 
-A field is a number (NumPy's word for its type), a text, a list of numbers ``[u8]``, or a table: then a list of such.
-In columns a list has its CSR pointer in front of what it holds, as in the dataclasses of ``graph.py``.
+A field is a number (NumPy's name of its type), a text, a list of numbers ``[u8]``, or a table: then a list of
+such. In columns a list has its CSR pointer before its entries, as in the dataclasses of ``graph.py``.
 """
 
 from collections.abc import Mapping
@@ -59,7 +59,7 @@ COMP_GPU = DEVICE_TYPES.index("comp-gpu")
 NW_COMM = DEVICE_TYPES.index("nw-comm")
 NW_NOMINAL = DEVICE_TYPES.index("nw-nominal")
 NO_NODE = 2**64 - 1
-"""``nodeid`` of a device that stands in no node: the network devices."""
+"""``nodeid`` of devices outside nodes: the network devices."""
 Bytes8 = NDArray[np.uint64]
 
 
@@ -143,7 +143,7 @@ class Devices:
 
 @dataclass(frozen=True, eq=False)
 class RouteRows:
-    """Routes: of each pair the paths, of each path its nodes with both ends and its chance.
+    """Routes: the paths of each pair, and each path's nodes with both ends and its probability.
 
     Route r has the paths ``path_first[r] : path_first[r+1]``, path p the nodes
     ``hopnode[hop_first[p] : hop_first[p+1]]``.
@@ -207,23 +207,23 @@ class FlexNetGraph:
 
     @property
     def bandwidth_bps(self) -> float:
-        """Bandwidth of one network cable, each way."""
+        """Bandwidth of one network cable per direction."""
         return self.netbw * 8e3
 
 
 MOST_NODES = 1 << 20
-"""More nodes are taken for damage: what a simulation allocates grows with them."""
+"""Upper limit on nodes; more are taken for damage, since a simulation's memory grows with them."""
 MOST_BYTES = 1 << 53
 """Sizes up to here are exact as floating-point numbers."""
 
 
 def check(graph: FlexNetGraph) -> None:
-    """Refuse a graph that names what it does not hold.
+    """Refuse a graph with references to missing items.
 
     Raises
     ------
     InvalidInput
-        With the file, the row, and what is allowed.
+        With the file, the row, and the allowed values.
     """
     if not 1 <= graph.nnode <= graph.nodes <= MOST_NODES:
         raise InvalidInput(
@@ -259,7 +259,7 @@ def refuse(
     allowed: str,
     owner: NDArray[np.int64] | None = None,
 ) -> None:
-    """Raise if any row is bad; ``value`` is a column, or text that is said of every row.
+    """Raise if any row is bad; ``value`` is a column, or one text for all rows.
 
     Where rows are entries of lists, ``owner`` has the number of each one's list, which is the one that is named.
     """
@@ -347,7 +347,6 @@ def _check_steps(graph: FlexNetGraph, path: NDArray[np.int64]) -> None:
 
 
 def _repeated(values: NDArray[np.generic]) -> NDArray[np.bool_]:
-    """Return which values stood earlier in the list already."""
     again = np.ones(len(values), bool)
     again[np.unique(values, return_index=True)[1]] = False
     return again

@@ -2,10 +2,10 @@
 
 FlatBuffers tables read by columns: all tables of a vector at once, every access inside the buffer.
 
-A table starts with the distance back to its vtable; the vtable says where in the table each field is, or that
-it has its default. Vectors and nested tables are reached by forward distances. Nothing here follows a
-distance that the caller did not ask for, so a buffer cannot send the reader in circles; and what a buffer
-repeats by pointing at one vector many times is limited, so a small file cannot ask for a large memory.
+A table starts with the distance back to its vtable; the vtable gives the offset of each field, or its absence
+(default). Vectors and nested tables are reached by forward distances. Only distances requested by the caller are
+followed, so a buffer cannot send the reader in circles; repeated references to one vector are limited, so a small
+file cannot demand much memory.
 
 See https://flatbuffers.dev/internals for the layout.
 """
@@ -39,7 +39,7 @@ from topoopt.simulation.flexnet.graph import (
 )
 
 MOST_SHARING = 4
-"""All vectors of one field together may hold so many times the buffer's bytes; writers do not share them."""
+"""Largest total size of one field's vectors, relative to the buffer; writers do not share them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ class Buffer:
         return column
 
     def follow(self, at: Ints, what: str) -> Ints:
-        """Return where the forward distances at the given bytes lead."""
+        """Return the targets of the forward offsets at the given bytes."""
         distance = self.numbers(at, "u4", what).astype(np.int64)
         if (distance == 0).any():
             raise self.broken(what, f"byte {int(at[np.argmin(distance)])} points at itself")
@@ -152,7 +152,7 @@ class Tables:
         return first, begin[owner] + (np.arange(first[-1]) - first[owner]) * width
 
     def _field(self, slot: int, width: int) -> tuple[NDArray[np.bool_], Ints]:
-        """Return which tables store a field, and at which byte these do."""
+        """Return which tables store a field, and its byte offsets."""
         entry = 4 + 2 * slot
         known = entry < self.vtable_size
         offset = np.zeros(len(self), np.int64)
@@ -167,7 +167,7 @@ class Tables:
 
 _XZ_MAGIC = b"\xfd7zXZ\x00"
 _XZ_MEMORY_BYTES = 128 << 20
-"""Twice what unpacking ``xz -9`` takes."""
+"""Twice the memory of unpacking ``xz -9``."""
 _SMALLEST_LIMIT_BYTES = 64 << 20
 _MOST_PACKING = 100
 """Task graphs pack about 10 to 1; a file that grows a hundredfold is no task graph."""
@@ -186,7 +186,7 @@ def read_fbuf(path: str | Path) -> FlexNetGraph:
 
 
 def parse_fbuf(data: bytes, place: str = "task graph") -> FlexNetGraph:
-    """Return the task graph that some bytes hold; ``place`` stands in front of every error."""
+    """Parse a task graph; ``place`` is the prefix of every error."""
     if data.startswith(_XZ_MAGIC):
         data = _unpacked(data, place)
     if not data:

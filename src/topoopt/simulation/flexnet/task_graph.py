@@ -1,9 +1,9 @@
 """Conversion of a TaskGraph and Fabric to a FlexNet task graph, so that FlexNetPacket can replay a plan, and back.
 
-What takes no time here (an empty transfer, one from a server to itself) would take some there: such tasks are
-left out, and what waits for them waits for what they waited for. What the format cannot say is an error and
-never left out in silence: an AllReduce for which something waits, other ring collectives, delayed transfers,
-one-way links, cables of bandwidths that are no whole multiples of one.
+Tasks that take no time here (an empty transfer, one from a server to itself) would take some there: they are
+omitted, and their successors wait for their predecessors. Features that the format lacks raise an error and are
+never dropped silently: an AllReduce with successors, other ring collectives, delayed transfers, one-way links,
+cables with bandwidths that are no whole multiples of one.
 
 From a FlexNet file's tasks to our TaskGraph, task by task in the file's order.
 
@@ -63,7 +63,7 @@ MEMORY_BYTES_PER_MS = 33554432.0
 class _Rows:
     """Tasks to be written, by task of ours that each comes from.
 
-    ``src`` and ``dst`` are -1 but for transfers; ``members`` has the ordered members of each AllReduce row.
+    ``src`` and ``dst`` are -1 except for transfers; ``members`` has the ordered members of each AllReduce row.
     """
 
     origin: Ints
@@ -96,7 +96,7 @@ def flexnet_graph(
     Raises
     ------
     InvalidInput
-        If the graph or the fabric holds what the format cannot; the message names it and says what to do.
+        If the format cannot represent the graph or the fabric; the message gives the reason and a remedy.
     NoRoute
         If two servers of the fabric cannot reach each other.
     """
@@ -238,7 +238,7 @@ def _tasks(graph: TaskGraph, rows: _Rows, device: Ints, netbw: float) -> Tasks:
 
 
 def _dependencies(graph: TaskGraph, rows: _Rows) -> tuple[Ints, Ints]:
-    """Return which row waits for which: along dependencies, and through tasks that are not written."""
+    """Return the dependencies between rows, including those through tasks that are not written."""
     tasks = len(graph)
     first = np.searchsorted(rows.origin, np.arange(tasks + 1))
     count = np.diff(first)
@@ -265,10 +265,10 @@ def _dependencies(graph: TaskGraph, rows: _Rows) -> tuple[Ints, Ints]:
 
 
 def flexnet_task_graph(flexnet: FlexNetGraph) -> TaskGraph:
-    """Return the tasks and what waits for what; task t of the result is the file's row t.
+    """Return the tasks and their dependencies; task t of the result is the file's row t.
 
     ``duration_s`` is the file's float32 milliseconds, widened and divided by 1000, so that
-    ``numpy.float32(duration_s * 1e3)`` gives back exactly what the file holds.
+    ``numpy.float32(duration_s * 1e3)`` gives exactly the file's value.
 
     Raises
     ------
@@ -315,7 +315,6 @@ def flexnet_task_graph(flexnet: FlexNetGraph) -> TaskGraph:
 
 
 def _rows_of(known: NDArray[np.uint64], numbers: NDArray[np.uint64]) -> Ints:
-    """Return the row of each number in ``known``, -1 where it is not there."""
     if not len(known):
         return np.full(len(numbers), -1, np.int64)
     order = np.argsort(known, kind="stable")
@@ -324,7 +323,6 @@ def _rows_of(known: NDArray[np.uint64], numbers: NDArray[np.uint64]) -> Ints:
 
 
 def _edges(flexnet: FlexNetGraph) -> tuple[Ints, Ints]:
-    """Return which task waits for which, as rows."""
     tasks = flexnet.tasks
     owner = np.repeat(np.arange(len(tasks)), np.diff(tasks.next_first))
     leads_on = tasks.type[owner] != ALLREDUCE
@@ -353,7 +351,7 @@ def _places(flexnet: FlexNetGraph) -> Ints:
 
 
 def _phases(flexnet: FlexNetGraph, transfers: NDArray[np.bool_]) -> Ints:
-    """Return what each task is for; a transfer carries what the task after it uses."""
+    """Return the phase of each task; a transfer carries the data of the task after it."""
     tasks = flexnet.tasks
     phase = np.full(len(tasks), PHASES.index("other"))
     for code, name in ((FORWARD, "forward"), (BACKWARD, "backward"), (ALLREDUCE, "allreduce")):

@@ -2,8 +2,8 @@
 
 FlatBuffers written by columns: places are reserved first, parents before children, and filled afterwards.
 
-All distances but the one from a table back to its vtable lead forward, so whatever points must lie before
-what it points at. All tables of one type have every field and share one vtable.
+All distances except the one from a table back to its vtable lead forward, so a reference must precede its target.
+All tables of one type have every field and share one vtable.
 """
 
 import lzma
@@ -34,7 +34,7 @@ class Image:
         self._pieces: list[tuple[int, bytes]] = []
 
     def reserve(self, size: int, align: int) -> int:
-        """Return where ``size`` bytes will stand."""
+        """Reserve ``size`` bytes and return their offset."""
         at = -(-self._size // align) * align
         self._size = at + size
         if self._size > _LARGEST_BYTES:
@@ -46,7 +46,7 @@ class Image:
         self._pieces.append((at, data.tobytes()))
 
     def to_bytes(self) -> bytes:
-        """Return everything; what was not written is zero."""
+        """Return the buffer; unwritten bytes are zero."""
         whole = bytearray(-(-self._size // 8) * 8)
         for at, piece in self._pieces:
             whole[at : at + len(piece)] = piece
@@ -78,7 +78,7 @@ class TableBlock:
 
 @dataclass(frozen=True, eq=False)
 class VectorBlock:
-    """Places of vectors of numbers or pointers: ``positions`` of the vectors, ``entries`` of what they hold."""
+    """Places of vectors of numbers or pointers: ``positions`` of the vectors, ``entries`` of their elements."""
 
     image: Image
     at: int
@@ -136,7 +136,7 @@ def _forms(table: Table) -> str:
 
 
 def _fill(image: Image, tables: TableBlock, table: Table, columns: Iterator[Any]) -> None:
-    """Write the fields of some tables, and what they point at, column by column."""
+    """Write the fields of some tables, and the data they point to, column by column."""
     filled = []
     for form in table.values():
         column = next(columns)
@@ -197,7 +197,7 @@ def reserve_vectors(image: Image, first: Ints, width: int) -> VectorBlock:
 
 
 def write_texts(image: Image, texts: tuple[str, ...]) -> Ints:
-    """Write strings and return where they stand."""
+    """Write strings and return their offsets."""
     positions = []
     for text in texts:
         letters = text.encode()

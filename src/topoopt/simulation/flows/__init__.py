@@ -1,1 +1,1 @@
-"""Flows on links: what communication tasks become in every simulator, and which links they use."""
+"""Flows on links: the form of communication tasks in every simulator, and the links they use."""

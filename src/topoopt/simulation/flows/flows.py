@@ -42,7 +42,7 @@ class Flows:
         Bytes of the task itself over each logical edge of the flow.
     before_s, after_s, weight : float64 arrays, shape (flows,)
     classes : LinkRows
-        The links of each class, and coefficients as shares. Classes that are alike but for a turn have one row;
+        The links of each class, and coefficients as shares. Classes that are equal up to a rotation share a row;
         ``class_first``, ``class_link`` and ``class_coefficient`` have a row for each.
     class_kind : int32 array, shape (classes,)
         Row of ``class_edges``.
@@ -296,7 +296,7 @@ def _edge_tables(pairs: PairClasses, rings: list[RingClass]) -> tuple[Ints32, Fl
 def ring_steps(
     collective: int, members: int, size_bytes: int, rings: int, options: SimulationOptions
 ) -> tuple[int, int]:
-    """Return how many rounds a ring takes, and the bytes that each member sends in a round.
+    """Return the rounds of a ring, and the bytes that each member sends per round.
 
     Parameters
     ----------
@@ -354,7 +354,7 @@ def contends(graph: TaskGraph, flows: Flows, start_s: Floats, capacity: Floats) 
 
 
 def alone_s(flows: Flows, capacity: Floats) -> Floats:
-    """Return for how long each flow's bytes hold its slowest link if nothing else moves, shape (flows,)."""
+    """Return the time of each flow's bytes on its slowest link without other traffic, shape (flows,)."""
     entry_s = flows.class_coefficient / capacity[flows.class_link]
     classes = len(flows.class_first) - 1
     slowest = np.zeros(classes)
@@ -365,7 +365,6 @@ def alone_s(flows: Flows, capacity: Floats) -> Floats:
 def _stretches(
     graph: TaskGraph, flows: Flows, start_s: Floats, capacity: Floats
 ) -> tuple[Ints, Floats, Floats]:
-    """Return link, begin and end of every stretch."""
     task = owners(flows.task_flow)
     begin = start_s[task] + graph.duration_s[task]
     end = begin + flows.before_s + alone_s(flows, capacity) + flows.after_s

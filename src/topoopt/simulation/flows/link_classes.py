@@ -40,12 +40,10 @@ class PairClasses:
 
     Attributes
     ----------
-    pair_first : int64 array, shape (pairs+1,)
-        Classes of each pair.
     part : float64 array, shape (classes,)
         Share of the pair's bytes; 1 where a pair has one class.
     rows : LinkRows
-        Links of each class, and coefficients as shares; classes that are alike but for a turn have one row.
+        Links of each class, and coefficients as shares; classes that are equal up to a rotation share a row.
     before_s, after_s : float64 arrays, shape (classes,)
         Fixed overhead of the transfer law.
     """
@@ -101,7 +99,7 @@ def pair_classes(fabric: Fabric, key: Ints, split: str) -> PairClasses:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _KeptClasses:
-    """Classes, and what they are of; links and routes may be gone."""
+    """Classes, and weak references to their sources."""
 
     topology: weakref.ref[Topology]
     routes: weakref.ref[Routes]
@@ -120,7 +118,7 @@ _KEPT: list[_KeptClasses] = []
 _MOST_KEPT, _MOST_ENTRIES_KEPT = 8, 30_000_000
 """Classes that are kept, and entries of links of all of them: 16 bytes each."""
 _AS_ENTRIES = 3
-"""Entries that take as much as what there is of each pair."""
+"""Entries that take as much memory as the other data of a pair."""
 
 
 def _keep(row: _KeptClasses) -> None:
@@ -142,7 +140,7 @@ def laid(fabric: Fabric, first: Ints, link: NDArray[np.integer], share: Floats) 
 def _overheads(
     fabric: Fabric, first: Ints, link: NDArray[np.integer], share: Floats
 ) -> tuple[Floats, Floats]:
-    """Return what the transfer law adds before and after the bytes of each row, of some rows at a time."""
+    """Return the overheads of the transfer law before and after the bytes of each row, in blocks of rows."""
     topology, rows = fabric.topology, len(first) - 1
     before_s, after_s = np.empty(rows), np.empty(rows)
     begin = 0
@@ -200,7 +198,7 @@ def _ring_over(fabric: Fabric, link: Ints, first: Ints) -> RingClass:
 
 
 def edge_starts(ring: Ring) -> Ints:
-    """Return where in the walk each logical edge starts, and the walk's length."""
+    """Return the start of each logical edge in the walk, and the walk's length."""
     starts, member = [], 0
     for place, node in enumerate(ring.walk):
         if member < len(ring.members) and node == ring.members[member]:
@@ -238,7 +236,7 @@ def _slowest(before_s: Floats, after_s: Floats) -> PathOverhead:
 
 
 def links_of_steps(fabric: Fabric, steps: Ints, what: str) -> Ints:
-    """Return the link of each step, rows of two nodes; ``what`` takes them is named if one is missing."""
+    """Return the link of each step, rows of two nodes; an error about a missing one names ``what``."""
     link = fabric.topology.link_ids(steps[:, 0], steps[:, 1])
     if (link < 0).any():
         src, dst = steps[np.flatnonzero(link < 0)[0]]

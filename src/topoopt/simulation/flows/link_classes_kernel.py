@@ -1,12 +1,12 @@
-"""Sums over the links of classes, added in order and without room for what is added, compiled.
+"""Sums over the links of classes, added in order and without temporary arrays, compiled.
 
 Arrays
 ------
 first, code, coefficient : int64 (rows+1,), int32 (entries,), float64 (entries,)  the links of each row
-row, turn : int32 (classes,)     the row of each class, and what is added to its codes
+row, turn : int32 (classes,)     the row of each class, and the offset of its codes
 link_of : int32 (links,)         link of a code
 class_bytes : float64 (classes,)
-link_bytes : float64 (links,)    what is added to
+link_bytes : float64 (links,)    output
 values, total : float64 (entries,), (classes,)
 """
 
@@ -34,7 +34,7 @@ def carry(
     class_bytes: Floats,
     link_bytes: Floats,
 ) -> None:
-    """Add what each class carries to its links."""
+    """Add the bytes of each class to its links."""
     links = len(link_of)
     for c in range(len(class_bytes)):
         for e in range(first[row[c]], first[row[c] + 1]):

@@ -26,7 +26,7 @@ TABLE_POINTS: Final = 129
 
 @dataclass(frozen=True, slots=True)
 class Aggressiveness:
-    """F(bytes ratio): what the growth of a window, or a weight in max-min fairness, is multiplied by.
+    """F(bytes ratio): factor of a window's growth, or of a weight in max-min fairness.
 
     Any form that increases lets jobs of one link part from each other; one that decreases locks them in full overlap.
 
@@ -86,4 +86,4 @@ FAIR: Final = Aggressiveness(0.0, 1.0)
 """Constant aggressiveness: plain congestion control."""
 
 DECREASING: Final = Aggressiveness(-1.75, 2.0)
-"""The paper's counterexample, 2 - 1.75 x: who has sent most yields."""
+"""The paper's counterexample, 2 - 1.75 x: the job that has sent most yields."""

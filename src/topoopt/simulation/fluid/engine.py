@@ -88,7 +88,7 @@ def start_held(state: State, task: int, time_s: float) -> None:
 
 
 def fair_times(graph: TaskGraph, flows: Flows, capacity: Floats, tolerance: float) -> tuple[Floats, Floats]:
-    """Return start and finish of every task, in s, on links of so many bytes/s that flows share max-min fairly."""
+    """Return start and finish of every task, in s, with flows that share links (capacity in bytes/s) max-min fairly."""
     state, links, delays = before_flows(graph, flows, capacity)
     advance(state, links, delays, np.inf, tolerance)
     assert not np.isnan(state.tasks.finish).any(), "a task graph without cycles always runs to its end"
@@ -96,7 +96,7 @@ def fair_times(graph: TaskGraph, flows: Flows, capacity: Floats, tolerance: floa
 
 
 def before_flows(graph: TaskGraph, flows: Flows, capacity: Floats) -> tuple[State, Links, Delays]:
-    """Return the state before anything has begun, the links of so many bytes/s, and the delays of flows."""
+    """Return the initial state, the links (capacity in bytes/s), and the delays of flows."""
     classes, one_each = len(flows.class_first) - 1, np.arange(len(flows) + 1)
     state = first_state(
         graph,

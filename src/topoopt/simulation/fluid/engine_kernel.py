@@ -121,7 +121,6 @@ def _handle(s: State, delays: Delays, code: int, now: float) -> int:
 
 @compiled
 def _end(s: State, task: int, now: float) -> None:
-    """Let a task be done, and what waited for nothing else begin."""
     end_task(s.tasks, task, now)
     _stop(s.rounds, task, REPORT)
     _begin_ready(s, now)
@@ -155,7 +154,6 @@ def _stop(rounds: Rounds, task: int, reason: int) -> bool:
 
 @compiled
 def _open_round(s: State, delays: Delays, stream: int, now: float) -> None:
-    """Open all connections of a stream."""
     r, x = s.rounds, s.sharing
     r.rounds_left[stream] -= 1
     r.to_end[stream] = r.first[stream + 1] - r.first[stream]
@@ -183,7 +181,6 @@ def _end_connection(s: State, delays: Delays, connection: int, now: float) -> No
 
 @inlined
 def _enter(s: State, net: Links, connection: int) -> None:
-    """Put a connection among those of its class, in the order in which they will be done."""
     x = s.sharing
     c = x.connection_class[connection]
     if x.first[c] < 0:
@@ -278,7 +275,7 @@ def insert(x: Sharing, connection: int) -> None:
 
 @compiled
 def list_active(x: Sharing, net: Links) -> None:
-    """Forget who was active on the links, and note who is."""
+    """Rebuild the lists of active classes of the links."""
     for m in range(len(net.capacity)):
         net.users[m] = 0
         net.load[m] = net.demand[m] = 0.0
@@ -331,7 +328,7 @@ def strike_class(net: Links, c: int) -> None:
 
 @compiled
 def reweigh(net: Links, c: int, change: float) -> None:
-    """Add to what a class takes of all its links."""
+    """Add to a class's demand on all its links."""
     for e in range(net.class_first[c], net.class_first[c + 1]):
         m = net.class_link[e]
         if net.users[m] > 0:

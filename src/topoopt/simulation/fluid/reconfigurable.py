@@ -88,7 +88,7 @@ class Network(NamedTuple):
 
 @dataclass(eq=False)
 class Stretches:
-    """Connections over one network after another; of all networks so many links and paths of fewer than ``hops``.
+    """Connections over a sequence of networks, which have the same links and paths of fewer than ``hops`` links.
 
     Attributes
     ----------
@@ -131,12 +131,12 @@ class Stretches:
         self._shared, self._delays = net.links(), net.delays(self.connections.edge_pair)
 
     def advance(self, until_s: float, *, lit: bool = True) -> None:
-        """Serve all events until then, or until a watched task's; what is not ``lit`` has no circuits."""
+        """Serve all events until then, or until a watched task's; pairs that are not ``lit`` have no circuits."""
         links = self._shared if lit else dark(self._shared)
         advance(self.state, links, self._delays, until_s, self.tolerance)
 
     def end(self, place: Ints) -> None:
-        """Count what was sent over the present network; ``place`` is the row of ``link_bytes`` of each ``net.link``."""
+        """Count the bytes sent over the network; ``place`` is the row of each ``net.link`` in ``link_bytes``."""
         bytes_left(self.state.sharing, self.left_bytes)
         sent = self.state.rounds.entered - self.left_bytes  # in whole packets
         moved = (sent - self._sent) * self.connections.payload_share
@@ -310,7 +310,7 @@ def state_of(graph: TaskGraph, connections: Connections) -> State:
 
 
 def tolerance_of(connections: Connections, options: SimulationOptions) -> float:
-    """Return within which part of the elapsed time changes are handled together: the usual one over the most rounds."""
+    """Return the fraction of the elapsed time within which changes are merged: the default over the most rounds."""
     if options.tolerance is not None:
         return float(options.tolerance)  # a whole number would be another type, and a kernel compiled anew
     streams = connections.streams

@@ -13,10 +13,10 @@ The optical ports of all servers over time: whose turn it is, how they are wired
 All-to-alls that share a server take turns, in the order in which they become ready. At its turn an all-to-all gets
 the ports of its servers, and circuits for its bytes; those that are wired so already take no time.
 
-The all-to-alls of a task graph: which task begins each, which ends it, and what it moves.
+The all-to-alls of a task graph: their first and last tasks, and their bytes.
 
-An all-to-all is a collective over several servers. One that is not uniform stands in the graph as a collective of one
-server, which does nothing, then a transfer for each pair, then a barrier that waits for all of them.
+An all-to-all is a collective over several servers. A non-uniform one is represented in the graph as a collective
+of one server, which does nothing, then a transfer for each pair, then a barrier that waits for all of them.
 """
 
 import dataclasses
@@ -261,7 +261,6 @@ def _wire_once(ports: Ports, graph: TaskGraph, exchanges: tuple[Exchange, ...]) 
 def _play(
     exchanges: tuple[Exchange, ...], run: Stretches, ways: Ways, ports: Ports, on_progress: Report | None
 ) -> None:
-    """Run the graph to its end."""
     state, rounds, tasks = run.state, run.state.rounds, len(run.state.tasks.device)
     begins = {one.begin: one for one in exchanges}
     ends = {one.end: one for one in exchanges}
@@ -291,7 +290,7 @@ def _play(
 
 
 def make_ways(fabric: Fabric, rule: RegionalReconfiguration, connections: Connections) -> Ways:
-    """Return the ways of all pairs; rows of their own take circuits where there are some."""
+    """Return the paths of all pairs; separate rows take circuits where there are any."""
     src, dst = connections.src, connections.dst
     pairs = pair_links(fabric.topology, fabric.routes, src, dst)
     first, link, share, before, after = laid(fabric, pairs.pair_first, pairs.link, pairs.share)
@@ -301,7 +300,6 @@ def make_ways(fabric: Fabric, rule: RegionalReconfiguration, connections: Connec
 
 
 def _chosen(demand_bytes: Floats, rule: RegionalReconfiguration) -> Ints:
-    """Return the circuits of one region by the rule."""
     if rule.circuits == "improved":
         return improved_circuits(demand_bytes, rule.degree, rule.bandwidth_bps, rule.electrical_bps)
     return regional_circuits(demand_bytes, rule.degree, rule.circuits)

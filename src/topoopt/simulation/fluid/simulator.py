@@ -69,7 +69,6 @@ class _Jobs:
         return time
 
     def _ratio(self, state: State) -> Floats:
-        """Return the part of its iteration's bytes that each job has sent."""
         left = np.zeros(len(self.of_class))
         bytes_left(state.sharing, left)
         sent_of_class = (state.rounds.entered - left) * self.share
@@ -115,7 +114,7 @@ def _tolerance(graph: TaskGraph, flows: Flows, options: SimulationOptions) -> fl
 
 
 def communication_depth(graph: TaskGraph, enough: int) -> int:
-    """Return the most communication tasks on any chain of dependencies, or ``enough`` if there are as many."""
+    """Return the most communication tasks on a chain of dependencies, at most ``enough``."""
     own = ((graph.kind != COMPUTE) & (graph.size_bytes > 0)).astype(np.int64)
     depth, waiting = own.copy(), graph.predecessors.copy()
     ready = np.flatnonzero(waiting == 0)
@@ -133,7 +132,7 @@ def communication_depth(graph: TaskGraph, enough: int) -> int:
 def weighted_times(
     graph: TaskGraph, flows: Flows, capacity: Floats, tolerance: float, form: Aggressiveness
 ) -> tuple[Floats, Floats]:
-    """Return start and finish of every task, in s, on links of so many bytes/s that flows share by weight.
+    """Return start and finish of every task, in s, with flows that share links (capacity in bytes/s) by weight.
 
     The flows of a job weigh F of the part that it has sent of its bytes in an iteration. How many these are is known:
     those of all its flows over its iterations.

@@ -32,9 +32,9 @@ class Sharing(NamedTuple):
     entering         int64   (connections,) scratch
     first            int64   (classes,)     connection of a class that is done first, -1 for none
     served           float64 (classes,)     bytes served to a unit of ``share`` since the class became active
-    force            float64 (classes,)     what all weights of the class are multiplied by; 1 but for MLTCP
+    force            float64 (classes,)     factor of all weights of the class; 1 except for MLTCP
     weight           float64 (classes,)     of all its connections with bytes to send
-    listed           float64 (classes,)     of it what its links know of
+    listed           float64 (classes,)     part of ``weight`` that its links have counted
     level            float64 (classes,)     bytes/s for a unit of weight, and ``force`` times that of ``share``
     ceiling          float64 (classes,)     bytes/s that a class can have at most; or shape (0,): any
     active           int64   (classes,)     classes with connections; the first ``tally[ACTIVE]``
@@ -62,7 +62,7 @@ class Sharing(NamedTuple):
 
 
 class Links(NamedTuple):
-    """The links of each class, and for each link who is active on it, kept up to date.
+    """The links of each class, and the active classes of each link, kept up to date.
 
     ================== ======= ============ ==================================================================
     name               dtype   shape        meaning
@@ -74,19 +74,19 @@ class Links(NamedTuple):
     most               float64 (entries,)   part of the link that the class can fill at its ceiling; without any, 2
     link_first         int64   (links+1,)   CSR pointer into ``member`` and ``entry_at``
     member, entry_at   int64   (entries,)   active classes of a link, the first ``users``, and their entries
-    place              int64   (entries,)   where an entry of an active class stands in these
-    users, demand      i8, f8  (links,)     active classes, and what they take together per unit of level
+    place              int64   (entries,)   position of an entry of an active class in these
+    users, demand      i8, f8  (links,)     active classes, and their total demand per unit of level
     load               float64 (links,)     part of a link that its active classes can fill, each at its ceiling
     short              int64   (links,)     links that can be filled; the first ``tally[SHORT]``. No other decides
-    short_place        int64   (links,)     where such a link stands in it, -1 for others
+    short_place        int64   (links,)     position of such a link in it, -1 for others
     unfrozen           int64   (links,)     scratch
     slope, left        float64 (links,)     scratch
     keys, codes        f8, i8  (events,)    scratch: a heap with room for each link and each class
     tally              int64   (2,)         see ``SHORT``, ``AFRESH``
     ================== ======= ============ ==================================================================
 
-    With ``tally[AFRESH]`` links are told at every change of rates who is active, in the order in which classes became
-    so: where a pair's bytes are spread over paths, the order in which parts are summed shows in the last digits.
+    With ``tally[AFRESH]`` the active classes of links are listed anew at every change of rates, in order of activation:
+    where a pair's bytes are spread over paths, the order of summation shows in the last digits.
     """
 
     class_first: Ints
@@ -221,7 +221,7 @@ def make_links(
     afresh: bool = False,
     most: Floats | None = None,
 ) -> Links:
-    """Return links on which nobody is active."""
+    """Return links without active classes."""
     entries, links = len(class_link), len(capacity)
     users = np.bincount(class_link, minlength=links)
     return Links(

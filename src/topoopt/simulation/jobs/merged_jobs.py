@@ -50,10 +50,9 @@ class MergedJobs:
     Attributes
     ----------
     graph : TaskGraph
-        Job by job, repetition by repetition, in the order of the job's own tasks. Between two repetitions stands a
-        barrier: a transfer of nothing from a server to itself. ``iteration`` counts through the repetitions of a job.
-    first_task : tuple of int
-        First task of each job.
+        Job by job, repetition by repetition, in the order of the job's own tasks. Two repetitions are separated by
+        a barrier: an empty transfer from a server to itself. ``iteration`` counts through the repetitions of a
+        job.
     job_tasks, repetitions : tuple of int
         Tasks of one repetition of each job, and how many of them there are.
     """
@@ -64,7 +63,7 @@ class MergedJobs:
     repetitions: tuple[int, ...]
 
     def ends_s(self, job: int, finish_s: Floats) -> Floats:
-        """Return when each repetition of a job ends, shape (repetitions,)."""
+        """Return the end of each repetition of a job, shape (repetitions,)."""
         tasks, first = self.job_tasks[job], self.first_task[job]
         starts = first + np.arange(self.repetitions[job]) * (tasks + 1)
         return np.array([finish_s[start : start + tasks].max() for start in starts.tolist()])
@@ -85,7 +84,7 @@ def merge_jobs(
     ----------
     placement : servers of each job, see :func:`topoopt.simulation.place_jobs`
     repetitions : how often each job's graph is run, at least once
-    begin_s : when each job begins; all at 0 where nothing is said
+    begin_s : when each job begins; all at 0 by default
 
     Raises
     ------
@@ -134,7 +133,7 @@ def check_jobs(jobs: Sequence[TaskGraph], placement: Placement, servers: int) ->
 
 
 def placed_groups(jobs: Sequence[TaskGraph], placement: Placement) -> tuple[tuple[int, ...], ...]:
-    """Return the sorted members of each group of each job on the fabric, every group once: what needs rings."""
+    """Return the sorted members of each group of each job on the fabric, every group once: those need rings."""
     groups = {
         tuple(sorted(row[member] for member in group))
         for job, row in zip(jobs, placement, strict=True)
@@ -144,7 +143,7 @@ def placed_groups(jobs: Sequence[TaskGraph], placement: Placement) -> tuple[tupl
 
 
 def checked_begins(begin_s: Sequence[float], jobs: int) -> tuple[float, ...]:
-    """Return when each job begins.
+    """Return the start of each job, checked.
 
     Raises
     ------
@@ -161,7 +160,7 @@ def checked_begins(begin_s: Sequence[float], jobs: int) -> tuple[float, ...]:
 
 
 def _placed(job: TaskGraph, row: Ints, servers: int, number: int) -> TaskGraph:
-    """Return the job with the fabric's server numbers, and a number of its own."""
+    """Return the job with the fabric's server numbers and a job number."""
 
     def moved(numbers: Ints) -> Ints:
         return np.where(numbers < 0, -1, row[numbers])
@@ -241,7 +240,6 @@ def _delayed(part: TaskGraph, begin_s: float) -> TaskGraph:
 
 
 def _side_by_side(parts: Sequence[TaskGraph], servers: int) -> TaskGraph:
-    """Return independent graphs as one."""
     first = pointer([len(part) for part in parts])
     names = pointer([len(part.operator_names) for part in parts])
     columns = {
@@ -267,7 +265,6 @@ def _side_by_side(parts: Sequence[TaskGraph], servers: int) -> TaskGraph:
 
 
 def _joined_pointers(pointers: Sequence[Ints]) -> Ints:
-    """Return CSR pointers one behind the other."""
     return pointer(np.concatenate([np.diff(first) for first in pointers]))
 
 

@@ -27,7 +27,7 @@ class SimulatedJob:
     Attributes
     ----------
     path, name : str
-        The file, or ``plan`` where there is none, and what the job is called in tables.
+        The file, or ``plan`` where there is none, and the name of the job in tables.
     graph : TaskGraph
         Task graph of one iteration, or of several that overlap.
     collective : str
@@ -67,7 +67,7 @@ class FabricChoice:
     hiding: str | None = None
 
     def words(self, names: Sequence[str]) -> list[str]:
-        """Return which of these fields are asked for, by the words that people use."""
+        """Return the options for those of these fields that are requested."""
         return [_word(name) for name in names if getattr(self, name) is not None]
 
 
@@ -91,9 +91,9 @@ def _word(name: str) -> str:
 
 
 def own_fabric(job: SimulatedJob, choice: FabricChoice) -> Fabric | None:
-    """Return the network that the job brings along, unless another one is asked for.
+    """Return the network that the job brings along, unless another one is requested.
 
-    The bandwidth and latency of a FlexNet file's connections can be changed; a plan is what it is.
+    The bandwidth and latency of a FlexNet file's connections can be changed; those of a plan cannot.
 
     Raises
     ------
@@ -218,7 +218,7 @@ def _degree(name: str, job: SimulatedJob, choice: FabricChoice, shape: FabricSha
 
 
 def _of_wiring(choice: FabricChoice) -> Mapping[str, Any]:
-    """Return what a wiring file says of degree, bandwidth and latency; nothing where none is named."""
+    """Return degree, bandwidth and latency of a wiring file; empty where none is named."""
     return cluster_of_wiring(choice.wiring, choice.degree) if choice.wiring else {}
 
 

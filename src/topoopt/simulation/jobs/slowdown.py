@@ -1,8 +1,8 @@
 """Several jobs at once on one fabric: how much each one slows the others down.
 
-Every job runs its iterations back to back, so that a short job goes on disturbing a long one. What counts is the
-time until the slowest job has done its first iteration; what runs on after that is not looked at. Or every job runs a
-number of iterations, and all of them count: so one sees whether jobs find to each other, or away from each other.
+Every job runs its iterations back to back, so that a short job keeps disturbing a long one. The time until the
+slowest job has done its first iteration counts; later iterations are ignored. Or every job runs a number of
+iterations, all of which count: this shows whether jobs drift towards each other, or apart.
 """
 
 import dataclasses
@@ -37,7 +37,7 @@ class JobsTogether:
         First iteration of each job.
     mean_s : tuple of float
         Mean iteration of each job, over those that ended before the slowest job's first; or over all that were
-        asked for.
+        requested.
     iterations : tuple of int
         Number of these iterations, at least 1.
     begin_s : tuple of float

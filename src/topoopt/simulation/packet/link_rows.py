@@ -66,7 +66,7 @@ def is_server_interface(topology: Topology) -> NDArray[np.bool_]:
 
 
 def pfc_bytes(options: PacketOptions, transport: Transport) -> tuple[int, int]:
-    """Return how much of what came by a link may wait before it is paused, and how little before it resumes."""
+    """Return the bytes from a link that may wait before it is paused, and those at which it resumes."""
     off, on = transport.pfc_off_packets, transport.pfc_on_packets
     if options.pfc_packets is not None:
         off = options.pfc_packets or UNBOUNDED_PACKETS

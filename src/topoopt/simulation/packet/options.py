@@ -29,15 +29,15 @@ class Transport:
         A packet is marked when it leaves a queue (itself included) above ``high``, and between the two with a
         probability that grows from 0 to ``mark_share``.
     reorder_packets : int
-        A packet is lost when one that was sent so many later has been acknowledged.
+        Packets after which a missing one counts as lost, once a later one has been acknowledged.
     timeout_min_s, timeout_first_s : float
         Retransmission timeout: the least, and the one before a round-trip time is known. RFC 6298 asks for 1 s
         of each, for the Internet; DCTCP's paper and the TopoOpt authors' packet simulator have 10 ms. Time in
         front of the sender's own interface does not count.
     notice_interval_s : float
-        A paced sender is told of marks once in this time.
+        Least interval between congestion notices to a paced sender.
     pfc_off_packets, pfc_on_packets : float
-        Priority flow control: pause a link when so much of what came by it waits, resume at so much.
+        Priority flow control: queued packets from a link at which it is paused, and resumed.
     aggressiveness : Aggressiveness, optional
         Weights of connections (MLTCP): their growth is multiplied. They are kept over iterations then.
     gap_share : float
@@ -127,7 +127,6 @@ _PLAIN: Mapping[str, Transport] = {
 
 
 def _weighed(name: str, what: str) -> Transport:
-    """Return a transport that grows with F."""
     plain = _PLAIN[name]
     source = f"S. Rajasekaran et al., MLTCP, HotNets 2024: {what}. The rest as {name}: {plain.source}"
     return replace(plain, source=source, aggressiveness=Aggressiveness())
@@ -151,7 +150,7 @@ PATH_CHOICES = ("connection", "paths", "packet")
 into one connection per path, by weight. ``packet``: each packet draws one (spraying)."""
 RECOVERIES = ("selective", "go-back-n")
 """Packets resent after a loss. ``selective``: the lost ones. ``go-back-n``: everything from the lost one on, since
-the receiver drops what is out of order, like early network interfaces with RDMA."""
+the receiver drops packets out of order, like early network interfaces with RDMA."""
 CONNECTIONS = ("new", "kept")
 """Connection of a transfer. ``new``: its own. ``kept``: it continues the previous one between the same two
 servers, with its window and round-trip time, as a socket that stays open over iterations."""
@@ -207,7 +206,7 @@ class PacketOptions:
         Priority flow control: pause a link when more packets that came by it wait in its node; 0 never. Default:
         the transport's rule.
     buffer_packets : int, optional
-        Room of a queue; what does not fit is lost. Default: without limit. A server's own interface to a
+        Length of a queue; packets beyond it are lost. Default: unlimited. A server's own interface to a
         switch has no limit in any case.
     timeout_min_s : float, optional
         Least retransmission timeout, and the one before a round-trip time is known. Default: the transport's
@@ -285,7 +284,7 @@ class PacketOptions:
 
 
 def _check_plain(options: PacketOptions) -> None:
-    """Refuse words about MLTCP with a transport that is none."""
+    """Refuse MLTCP options with another transport."""
     for name, value, usual in (
         ("aggressiveness", options.aggressiveness, None),
         ("totals", options.totals, TOTALS[0]),

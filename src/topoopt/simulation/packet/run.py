@@ -1,9 +1,10 @@
-"""One run of the packet engine: in slices, between which arrays grow, progress is told and Ctrl-C is heard.
+"""One run of the packet engine: in slices, between which arrays grow, progress is reported and Ctrl-C is handled.
 
 The packet simulator on a reconfigurable fabric: the engine runs from change to change.
 
-At a change every link is held: what is on the wire arrives, and the rest waits in its queue. When the new circuits
-are there, what waits looks its way up anew. Demand is what the open connections have not had acknowledged.
+At a change every link is held: packets on the wire arrive, and the rest wait in their queues. When the new
+circuits are there, waiting packets look up their paths anew. Demand is the unacknowledged bytes of the open
+connections.
 """
 
 import numpy as np
@@ -141,7 +142,7 @@ def all_pairs(fabric: Fabric) -> Topology:
 
 
 def check_options(options: PacketOptions, fabric: Fabric) -> None:
-    """Refuse what has no meaning where paths change under way.
+    """Refuse options that have no meaning where paths change in flight.
 
     Raises
     ------
@@ -251,7 +252,7 @@ def _command(state: State, command: int, now_ps: int) -> None:
 
 
 def _connected(state: State, fabric: Fabric, options: PacketOptions) -> State:
-    """Return the state with the times on the wire and the ways of a fabric's circuits."""
+    """Return the state with the wire times and paths of a fabric's circuits."""
     servers, topology = fabric.topology.servers, fabric.topology
     place = topology.src.astype(np.int64) * servers + topology.dst
     state.circuit[:] = 0

@@ -62,7 +62,6 @@ def packet(
 def _by_number(
     graph: TaskGraph, fabric: Fabric, options: SimulationOptions, on_progress: Report | None
 ) -> SimResult:
-    """Simulate; what happens at the same time goes by task number."""
     circuits = fabric.reconfiguration is not None
     if circuits:
         check_options(options.packet, fabric)
@@ -136,7 +135,7 @@ def carried_on_paths(
 
 
 def carried_on_circuits(state: State, streams: Streams) -> tuple[float, float, Floats, Floats]:
-    """Return the same where paths change under way: every byte counts with the mean links of all packets."""
+    """Return the same where paths change in flight: every byte counts with the mean links of all packets."""
     connections = streams.rounds * streams.edges
     demanded = float((connections * streams.size_bytes).sum())
     sent = float((connections * (streams.packets * layout.SIZE_DATA + layout.SIZE_OPEN)).sum())

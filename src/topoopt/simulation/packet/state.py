@@ -199,7 +199,7 @@ def _constants(transport: Transport, options: PacketOptions) -> NDArray[np.float
 
 
 def _reorder_packets(transport: Transport, options: PacketOptions) -> int:
-    """Return how many later packets must be in before one counts as lost.
+    """Return the number of later packets that must arrive before one counts as lost.
 
     A sprayed packet may be overtaken by as many as wait in its queue.
     """
@@ -240,7 +240,7 @@ def duration_ps(duration_s: NDArray[np.float64], compat: str) -> Ints:
 
 
 def _paths(topology: Topology, edges: Edges, options: PacketOptions) -> tuple[Ints, Ints, Ints]:
-    """Return the paths with a stop before and behind each, their starts, and the way back of each."""
+    """Return the paths with a stop before and after each, their starts, and the return path of each."""
     table = edges.paths
     lengths = np.diff(table.path_first)
     paths = len(lengths)
@@ -299,10 +299,10 @@ def make_accounts(graph: TaskGraph, streams: Streams, edges: Edges, options: Pac
 
 
 def _silence_s(graph: TaskGraph, task: Ints, counter: Ints, counters: int) -> Floats:
-    """Return how long each counter would be silent at most in the last iteration, if what it sends took no time.
+    """Return the longest silence of each counter in the last iteration, if its own sends took no time.
 
-    The iteration is a circle: what lies behind the last time at which something is ready to be sent goes on before
-    the first. So it is the computing time of a job that computes and then sends.
+    The iteration is a cycle: the time after the last send is followed by that before the first. So the silence is
+    the computing time of a job that computes and then sends.
     """
     finish_s = compute_finish_s(graph)
     start_s = finish_s - np.where(graph.kind == COMPUTE, graph.duration_s, 0.0)

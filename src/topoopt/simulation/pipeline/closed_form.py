@@ -9,7 +9,7 @@ different kinds may meet on a link.
 References
 ----------
 .. [1] W. Li et al., "Understanding Communication Characteristics of Distributed Training", APNet 2024: the formula for
-   equal stages, with what a micro-batch sends in each stage's turn.
+   equal stages, including the sends of a micro-batch in each stage's turn.
 .. [2] D. Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters Using Megatron-LM", SC 2021.
 """
 
@@ -50,7 +50,7 @@ class _Links:
         self._free_s = np.zeros(len(links.capacity_bytes_per_s))
 
     def serve(self, parts: Sequence[tuple[Ints, float, float]]) -> list[float]:
-        """Return when parts end that share links fairly: each of some tasks, when it begins, and its share of them."""
+        """Return the ends of parts that share links fairly; each part is a task, its start, and its share."""
         busy_s = [self._links.busy_s(tasks) * share for tasks, _, share in parts]
         for busy, (_, begin_s, _) in zip(busy_s, parts, strict=True):
             used = busy > 0
@@ -134,7 +134,7 @@ def pipelined_time(
 def compute_and_bubble(step: PipelinedStep) -> tuple[float, float]:
     """Return the seconds in which the busiest worker computes, and those in which it waits for other stages.
 
-    Communication is free: what is left is the schedule, and stages that are not equal.
+    With free communication, only the schedule and unequal stages remain.
     """
     compute_s = step.micro_batches * sum(chunk.forward_s + chunk.backward_s for chunk in _busiest(step))
     return compute_s, _passes_s(step, np.zeros(step.pass_s.shape)) - compute_s
@@ -146,7 +146,7 @@ def free_time_s(step: PipelinedStep) -> float:
 
 
 def inside_servers_s(step: PipelinedStep) -> float:
-    """Return how long the busiest worker's collectives among accelerators of one server take, of all micro-batches."""
+    """Return the time of the busiest worker's collectives within a server, all micro-batches."""
     return step.micro_batches * sum(chunk.inside_s for chunk in _busiest(step))
 
 
@@ -156,7 +156,7 @@ def _busiest(step: PipelinedStep) -> tuple[Chunk, ...]:
 
 
 def _passes_s(step: PipelinedStep, inside_s: Floats) -> float:
-    """Return when the last pass ends if passes take longer by ``inside_s`` and sending takes no time.
+    """Return the end of the last pass if passes take ``inside_s`` longer and sending takes no time.
 
     For many micro-batches, a few rounds are played. Once each stage ends later by the same time every round, the
     rest is extrapolated.
@@ -230,7 +230,7 @@ def _queues(step: PipelinedStep, known: Operations, replica: int) -> tuple[Queue
 
 
 def play_split(step: PipelinedStep, times: PassTimes, queues: tuple[Queues, ...]) -> Played:
-    """Return when the workers of one replica are done, as :func:`~topoopt.simulation.pipeline.pass_times.play`."""
+    """Return the ends of one replica's workers, as :func:`~topoopt.simulation.pipeline.pass_times.play`."""
     stages, never = step.stages, float("nan")
     arrived = [[[never] * step.micro_batches for _ in step.chunks] for _ in (0, 1)]
     before, after = ([step.neighbor(chunk, way) for chunk in range(len(step.chunks))] for way in (-1, 1))
@@ -240,7 +240,7 @@ def play_split(step: PipelinedStep, times: PassTimes, queues: tuple[Queues, ...]
     begin_s, end_s = ([0.0] * len(step.chunks) for _ in (0, 1))
 
     def seconds_of(one: Pass) -> float:
-        """Return how long what a pass makes is under way."""
+        """Return the transfer time of a pass's output."""
         _, direction, chunk, _ = one
         to = (after, before)[direction][chunk]
         return 0.0 if to is None else (times.output_s, times.gradient_s)[direction][min(chunk, to)]
@@ -284,7 +284,7 @@ def play_split(step: PipelinedStep, times: PassTimes, queues: tuple[Queues, ...]
 def _ready_s(
     arrived: list[list[Seconds]], passes: list[Pass], before: list[int | None], after: list[int | None]
 ) -> float:
-    """Return when the inputs of passes are there; nan if that is not known yet."""
+    """Return the arrival of the inputs of passes; nan where not known yet."""
     ready_s = 0.0
     for _, direction, chunk, batch in passes:
         if direction == WEIGHTS:
@@ -309,7 +309,7 @@ def _done_as_one(step: PipelinedStep, stage: int) -> list[list[Pass]]:
 
 
 def wrap_up_s(step: PipelinedStep, known: Operations, played: Sequence[Played]) -> float:
-    """Return when the iteration ends.
+    """Return the end of the iteration.
 
     Parameters
     ----------
@@ -354,7 +354,7 @@ def _workers(step: PipelinedStep, sync: Synchronization) -> tuple[Ints, ...]:
 
 
 def _wrap_up_ready_s(sync: Synchronization, played: Sequence[Played]) -> list[float]:
-    """Return when each bucket of gradients is there on all workers that hold some."""
+    """Return the time at which each bucket of gradients is complete on all its workers."""
     workers = [(played[replica], chunk) for replica in sync.replicas for chunk in sync.chunks]
     return [
         max(upto * each.last_end_s[chunk] + (1 - upto) * each.last_begin_s[chunk] for each, chunk in workers)
@@ -369,7 +369,7 @@ def _served(
     delays_s: Sequence[tuple[float, float]],
     shares: Sequence[Sequence[float]],
 ) -> dict[int, float]:
-    """Return when each synchronization ends.
+    """Return the end of each synchronization.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ TIE_S = 1e-15
 
 @dataclass(slots=True)
 class _Request:
-    """An exchange that is under way or waits for the one before it: its pass, and what is left of it."""
+    """An exchange that is in progress or queued: its pass, and the remaining time."""
 
     place: int
     delay_s: float
@@ -71,7 +71,7 @@ class Queues:
             self._request(queue, 1, self.order[1])
 
     def fetched_s(self, place: int) -> float:
-        """Return when all that comes before a pass is there; the passes before it are done."""
+        """Return the end of all exchanges before a pass; the passes before it are done."""
         while any(
             queue.before and queue.waiting and queue.waiting[0].place <= place for queue in self.queues
         ):
@@ -96,7 +96,7 @@ class Queues:
                 self._request(queue, last, self.order[last], one_of_them=place == last)
 
     def drained_s(self) -> float:
-        """Return when all exchanges are done, 0 if there are none."""
+        """Return the end of all exchanges, 0 if there are none."""
         while any(queue.waiting for queue in self.queues):
             self._advance(float("inf"))
         return self.now_s
@@ -134,7 +134,7 @@ Seconds = list[float]
 
 @dataclass(frozen=True, slots=True)
 class PassTimes:
-    """Seconds of the passes of one replica through each chunk, and of what chunks send each other.
+    """Seconds of the passes of one replica through each chunk, and of the transfers between chunks.
 
     Attributes
     ----------
@@ -168,7 +168,7 @@ class LinkTime:
     capacity_bytes_per_s: Floats
 
     def together(self, tasks: Ints) -> Floats:
-        """Return the seconds of each task if all begin at once, shape (tasks,); what goes before them is left out.
+        """Return the time of each task if all begin at once, shape (tasks,), without the delays before them.
 
         A task ends when the busiest of its links has carried the bytes of all of them.
         """
@@ -183,7 +183,7 @@ class LinkTime:
         return taken_s
 
     def busy_s(self, tasks: Ints) -> Floats:
-        """Return for how long the tasks keep each link busy, shape (links,)."""
+        """Return the busy time of each link by the tasks, shape (links,)."""
         flow, _, entry, row = self._entries(tasks)
         return self._busy_s(flow, entry, row)
 
@@ -327,7 +327,7 @@ def link_time(graph: TaskGraph, fabric: Fabric, options: SimulationOptions) -> L
 
 
 def play(step: PipelinedStep, times: PassTimes, queues: tuple[Queues, ...]) -> Played:
-    """Return when the workers of one replica are done.
+    """Return the ends of one replica's workers.
 
     Parameters
     ----------

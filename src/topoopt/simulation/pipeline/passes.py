@@ -211,7 +211,7 @@ def add_order(draft: Draft, step: PipelinedStep, passes: Passes) -> tuple[StageT
 
 
 def add_sends(draft: Draft, step: PipelinedStep, passes: Passes, stages: tuple[StageTasks, ...]) -> None:
-    """Let every pass wait for what the neighboring chunk sends it, and the first backward pass for the last forward.
+    """Let every pass wait for its input from the neighboring chunk, and the first backward pass for the last forward.
 
     Transfers of a worker to one server in one direction are sequential, as with NCCL.
     """
@@ -238,7 +238,7 @@ def add_sends(draft: Draft, step: PipelinedStep, passes: Passes, stages: tuple[S
 
 
 def _places(order: Schedule, step: PipelinedStep) -> Ints:
-    """Return where in its worker's order each pass, with all done as one with it, ends.
+    """Return the end position of each pass, including everything run as one with it, in its worker's order.
 
     Shape (directions, chunks, micro_batches).
     """
@@ -275,7 +275,7 @@ def _send(
 def add_transfers(
     draft: Draft, servers: tuple[Ints, Ints], sent: Chunk, direction: int, chunk: int, count: int
 ) -> tuple[Ints, Ints, Ints]:
-    """Send what ``sent`` says from each part of the workers to the like part, ``count`` times.
+    """Send the bytes of ``sent`` from each part of the workers to the same part, ``count`` times.
 
     Parts of equal ends send together; inside a server nothing is sent.
 
@@ -349,7 +349,6 @@ def add_surroundings(draft: Draft, step: PipelinedStep, stages: tuple[StageTasks
 
 
 def _before(draft: Draft, one: Exchange, tasks: StageTasks, mine: Ints) -> tuple[list[tuple[int, int]], Ints]:
-    """Return places and tasks of the exchanges before some passes, and those that nothing comes before."""
     heads, tails = tasks.head[list(one.replicas)], tasks.tail[list(one.replicas)]
     first = mine[mine == 0]
     nothing = np.zeros((0, 1), np.int64)
@@ -369,7 +368,6 @@ def _before(draft: Draft, one: Exchange, tasks: StageTasks, mine: Ints) -> tuple
 
 
 def _after(draft: Draft, one: Exchange, tasks: StageTasks, mine: Ints) -> list[tuple[int, int]]:
-    """Return places and tasks of the exchanges after some passes."""
     tails, last = tasks.tail[list(one.replicas)], len(tasks.schedule) - 1
     other = mine[mine < last]
     done = add_exchange(draft, one, one.count, tails[:, other])

@@ -1,9 +1,9 @@
 """An iteration of many micro-batches, simulated with few: once a pipeline is in step, each round takes as long.
 
-A pipeline that has filled is a machine without memory beyond the micro-batches under way, and analytic links draw
-nothing by chance: it falls into a beat. So the step is simulated with more and more micro-batches, a round at a time,
-until the iteration has grown by equal times twice (to rounding) and nothing late in it grows faster; then the rounds
-that are left are added. Steps of 128 to 512 accelerators that were simulated in full as well agree to 12 digits
+A filled pipeline has no memory beyond the micro-batches in flight, and analytic links are deterministic: it reaches a
+periodic state. So the step is simulated with more and more micro-batches, a round at a time, until the iteration has
+grown by equal times twice (to rounding) and nothing late in it grows faster; then the rounds that are left are added.
+Steps of 128 to 512 accelerators that were simulated in full as well agree to 12 digits
 (``tests/simulation/pipeline/test_steady.py`` has some of them).
 """
 
@@ -73,7 +73,7 @@ def analytic_step(
 
     None where the step is small, or is not soon in step: then all micro-batches have to be simulated. Of a step that
     is too large for that the last rounds that were tried count; ``left_out.drift`` says how they differ. Where it
-    shows before that the step does not take less than ``to_beat_s``, what it takes at least is returned.
+    shows before that the step does not take less than ``to_beat_s``, a lower bound is returned.
 
     Raises
     ------
@@ -114,13 +114,13 @@ def analytic_step(
 
 
 def analytic_flows(step: PipelinedStep) -> int:
-    """Return what the analytic simulator has to do for all micro-batches: tasks, and the pairs of all-to-alls."""
+    """Return the work of the analytic simulator for all micro-batches: tasks, and pairs of all-to-alls."""
     pairs = (len(one.members) ** 2 for one in step.exchanges if one.collective == "all-to-all")
     return (tasks_of_micro_batch(step) + sum(pairs)) * step.micro_batches
 
 
 def simulated_flows(step: PipelinedStep) -> int:
-    """Return what of these flows is simulated where the pipeline is soon in step."""
+    """Return the part of these flows to simulate where the pipeline soon reaches a steady state."""
     tried = sum(_lengths(step)[:3]) or step.micro_batches
     return analytic_flows(step) * tried // step.micro_batches
 
@@ -128,7 +128,7 @@ def simulated_flows(step: PipelinedStep) -> int:
 def _lengths(step: PipelinedStep) -> list[int]:
     """Return numbers of micro-batches, a round apart, that are whole rounds below those of the step.
 
-    None if three of them are not worth their while.
+    None if three of them would not save work.
     """
     each, most = tasks_of_micro_batch(step), WORTH * step.micro_batches
     least = a_round = max(step.stages, 2)
@@ -149,7 +149,7 @@ def _lengths(step: PipelinedStep) -> list[int]:
 def _least_s(
     step: PipelinedStep, fabric: Fabric, length: int, a_round: int, results: Sequence[_Rounds]
 ) -> float:
-    """Return what a step takes at least, of which ``length`` micro-batches take what the last of the results says.
+    """Return a lower bound on a step, whose first ``length`` micro-batches take the time of the last result.
 
     Every further one keeps the busiest worker computing, and the busiest link sending as in the round before.
     """
@@ -163,7 +163,7 @@ def _least_s(
 
 
 def _drift(results: Sequence[_Rounds]) -> float:
-    """Return by what share of a round it differs from the one before, or anything late in it grows faster."""
+    """Return the relative difference between the last two rounds, or the drift of anything late in them."""
     times_s = np.array([(result.iteration_time_s, result.compute_time_s) for result in results])
     grown_s = np.diff(times_s, axis=0)
     beat_s = grown_s[1, 0]
@@ -174,7 +174,7 @@ def _drift(results: Sequence[_Rounds]) -> float:
 def _extended(
     result: SimResult, results: Sequence[_Rounds], a_round: int, missing: int, ends: int
 ) -> SimResult:
-    """Return the last of three results, a round apart each, with as many micro-batches more as are ``missing``.
+    """Return the last of three results, one round apart, extended by ``missing`` micro-batches.
 
     They are ``missing`` from each of the ``ends`` at which they enter the pipeline.
 

@@ -164,7 +164,7 @@ def _workers(step: PipelinedStep, sync: Synchronization) -> tuple[Ints, Ints]:
 
 
 def tasks_of_micro_batch(step: PipelinedStep) -> int:
-    """Return the tasks of one micro-batch of every replica: passes, what chunks send each other, exchanges."""
+    """Return the tasks of one micro-batch of every replica: passes, transfers between chunks, exchanges."""
     passes = len(step.pass_s) * len(step.chunks) * step.replicas
     sent = 2 * sum(_transfers(step, chunk) for chunk in range(len(step.chunks)))
     exchanged = (
@@ -195,7 +195,7 @@ def refuse_too_many_tasks(step: PipelinedStep, iterations: int = 1) -> None:
 
 
 def _transfers(step: PipelinedStep, chunk: int) -> int:
-    """Return how many transfers take the output of a chunk to the next, each replica's equal ends together."""
+    """Return the number of transfers of a chunk's output to the next, merging a replica's equal ends."""
     after = step.neighbor(chunk, 1)
     if after is None or not step.chunks[chunk].output_bytes:
         return 0

@@ -1,8 +1,8 @@
 """Task graphs in the making: a draft that numbers tasks, and the iteration of a model under a strategy.
 
-Per operator and part a forward and a backward compute task. A forward part waits for the producers' parts
-that overlap its index boxes; what lies on another server comes by a transfer. The backward pass mirrors it.
-The replicas of a weight tensor are AllReduced when the backward part of each is done.
+Each operator part has a forward and a backward compute task. A forward part waits for the producers' parts that
+overlap its index boxes; data from another server comes by a transfer. The backward pass mirrors it. The replicas
+of a weight tensor are AllReduced when the backward part of each is done.
 """
 
 from collections.abc import Iterable, Iterator
@@ -90,7 +90,7 @@ class Draft:
         return self.add(row)
 
     def no_sooner(self, ready: Ints, done: Ints, server: int, least_s: float) -> Ints:
-        """Return tasks that end with ``done``, of which each column of ``ready`` was ``least_s`` before at least."""
+        """Return tasks that end with ``done``, at least ``least_s`` after each column of ``ready``."""
         if not least_s:
             return done
         pause = self.add(TaskRows(COLLECTIVE, len(done), least_s, members=((server,),) * len(done)))
@@ -106,7 +106,7 @@ class Draft:
         (self.held if next_iteration else self.edges).append(pair)
 
     def graph(self, servers: int, iterations: int, names: tuple[str, ...]) -> TaskGraph:
-        """Return the graph of so many iterations."""
+        """Return the graph of ``iterations`` iterations."""
         if iterations == 1:  # nothing is copied: of many tasks there are more edges
             return task_graph_from_edges(
                 servers, self.rows, _draft_joined(self.edges, 0), _draft_joined(self.edges, 1), names
@@ -123,8 +123,7 @@ class Draft:
 
 
 FIRST_BUCKET_BYTES = 1024 * 1024
-"""The first bucket of a group is as small as this, so that its AllReduce begins early (PyTorch's reducer,
-``kDefaultFirstBucketBytes``)."""
+"""Size of a group's first bucket, so that its AllReduce begins early (PyTorch's ``kDefaultFirstBucketBytes``)."""
 
 
 @dataclass(frozen=True, eq=False)

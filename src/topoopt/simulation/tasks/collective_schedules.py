@@ -1,6 +1,6 @@
 """A task graph whose collectives are played by their schedules: one transfer a send, a barrier between steps.
 
-Which algorithm each collective of a job takes: the one asked for, or the quickest in closed form.
+The algorithm of each collective is the requested one, or the fastest in closed form.
 
 The closed-form time of a collective on the paths that a fabric gives it, alone: steps of α and β.
 
@@ -47,7 +47,7 @@ class CollectiveTime(Protocol):
     """One way of doing a collective among certain servers of a fabric."""
 
     def time_s(self, size_bytes: int) -> float:
-        """Return how long it takes where a member's buffer holds ``size_bytes``."""
+        """Return the time for a buffer of ``size_bytes`` per member, seconds."""
         ...
 
 
@@ -101,8 +101,7 @@ class RingTimes:
 
 
 WORTH_LEAVING_THE_RING = 0.99
-"""``auto`` leaves the ring, which is simulated as a whole, only for a schedule below this fraction of the ring's
-time."""
+"""``auto`` leaves the ring, which is simulated as a whole, only below this fraction of the ring's time."""
 MOST_TRANSFERS = 200_000
 """Schedules with more transfers than this are not among those that ``auto`` chooses from."""
 MOST_PLAYED = 100_000
@@ -159,7 +158,6 @@ def with_schedules(
 
 
 def _tasks(moves: Moves) -> int:
-    """Return how many tasks a collective needs beside its own: a start, transfers, barriers between the steps."""
     return 1 + len(moves) + int(moves.step[-1])
 
 
@@ -230,7 +228,7 @@ def _rows_of(graph: TaskGraph, task: int, moves: Moves) -> TaskRows:
 
 
 def _places(moves: Moves) -> tuple[Ints, Ints]:
-    """Return where behind the start each transfer stands, and each step's barrier; the last has none."""
+    """Return the positions after the start of each transfer, and of each step's barrier; the last has none."""
     place = 1 + np.arange(len(moves)) + moves.step
     ends = np.searchsorted(moves.step, np.arange(moves.step[-1]), side="right")
     return place, 1 + ends + np.arange(moves.step[-1])
@@ -247,10 +245,10 @@ def _edges_of(first: int, task: int, moves: Moves) -> tuple[Ints, Ints]:
 def candidates(
     fabric: Fabric, collective: str, members: tuple[int, ...], options: SimulationOptions
 ) -> list[Candidate]:
-    """Return the ways between which the closed form decides, several for a schedule in more or fewer chunks.
+    """Return the algorithms that the closed form compares, some schedules in several numbers of chunks.
 
     On circuits that change no closed form is known: ``auto`` leaves them the ring, and of several schedules of one
-    algorithm the first is taken. An all-to-all sends everything at once unless it is told otherwise, which no order
+    algorithm the first is taken. By default an all-to-all sends everything at once, which no order
     of steps betters in closed form.
     """
     fixed = fabric.reconfiguration is None
@@ -266,7 +264,7 @@ def candidates(
 
 
 def _quick(fabric: Fabric, collective: str, members: tuple[int, ...]) -> list[Candidate]:
-    """Return what may be quicker than a ring: what is made for the links of the group, or what goes between any ranks.
+    """Return schedules that may be faster than a ring: made for the links of the group, or for any ranks.
 
     Where there is the former it has as few steps as the distances allow. The latter has partners several links apart,
     and is not looked at then; nor are rings both ways around where the fabric has rings of its own.
@@ -284,7 +282,7 @@ def _quick(fabric: Fabric, collective: str, members: tuple[int, ...]) -> list[Ca
 
 
 def is_open(collective: str, options: SimulationOptions) -> bool:
-    """Return whether a collective takes, or may take, something else than what the simulators do by themselves."""
+    """Return whether a collective uses, or may use, an algorithm that the simulators do not model as a whole."""
     if options.algorithm == QUICKEST or options.algorithm in ON_WIRINGS:
         return collective == "allreduce"
     return options.algorithm != RING and ALGORITHMS[options.algorithm].collective == collective
@@ -311,7 +309,7 @@ def _on_links(fabric: Fabric, algorithm: str, members: tuple[int, ...]) -> list[
 def choose(
     graph: TaskGraph, fabric: Fabric, options: SimulationOptions
 ) -> tuple[dict[int, Candidate], tuple[CollectiveChoice, ...]]:
-    """Return the way of each collective that may take another than its own, and the same by group and size.
+    """Return the algorithm of each collective that may use another than its own, and the same by group and size.
 
     With ``auto``, the last collectives are considered first, since nothing hides them; the others get rings once
     :data:`MOST_PLAYED` transfers are reached.
@@ -339,7 +337,7 @@ def choose(
 
 
 def _rows(graph: TaskGraph, chosen: dict[int, Candidate]) -> tuple[CollectiveChoice, ...]:
-    """Return the ways by group, size and algorithm, in the order of the graph."""
+    """Return the algorithms by group and size, in the order of the graph."""
     count: Counter[tuple[_Case, Candidate]] = Counter()
     for task, way in sorted(chosen.items()):
         case = COLLECTIVES[graph.collective[task]], graph.members(task), int(graph.size_bytes[task])

@@ -50,7 +50,7 @@ from topoopt.studies.choice.network import OTHERS, Network, Owner, priced
 
 @dataclass(frozen=True, slots=True)
 class TrainedJob:
-    """A job, how long its iterations take, and what its servers and their share of the network cost.
+    """A job with its iteration times, and the cost of its servers and their share of the network.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ COLUMNS = (
 @shows_itself
 @dataclass(frozen=True, eq=False, repr=False)
 class Choice:
-    """Answer: the network to buy, the front, and what would change the decision.
+    """Answer: the network to buy, the front, and changes that would alter the decision.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ class Choice:
         return self.owner.with_servers
 
     def against(self, other: Evaluated) -> Ownership | None:
-        """Return what another network saves of the network and loses of the servers, for the same work.
+        """Return the network savings of another network and its loss in server time, for the same work.
 
         None where servers are not counted, or one of the two has no price.
         """
@@ -156,7 +156,7 @@ class Choice:
         return dominated_by(self.front, self.points, self.mix)
 
     def count(self, status: str) -> int:
-        """Return how many networks were planned, dropped or left out."""
+        """Return the number of networks that were planned, dropped or left out."""
         return sum(point.status == status for point in self.points)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -309,7 +309,7 @@ class Question:
 
 
 def choose(question: Question, store: Store, on_progress: Progress = silent) -> Choice:
-    """Return what to buy for a mix of jobs.
+    """Return the network to buy for a mix of jobs.
 
     Raises
     ------
@@ -358,7 +358,6 @@ Sizes = Sequence[tuple[float, float | None]]
 
 
 def _run(owner: Owner, found: Explored, sizes: Sizes) -> TrainingRun:
-    """Return the run by its samples; hours are those on the reference network."""
     if owner.terms.run == TrainingRun():
         return owner.terms.run
     return in_samples(owner.terms.run, Iteration(found.reference_times_s[0], *sizes[0]))

@@ -1,4 +1,4 @@
-"""The decision among networks, from money and times as arrays, and what would have to change to change it.
+"""The decision among networks, from costs and times as arrays, and the changes that would alter it.
 
 Without a limit the *knee* is taken, the network on which the work of a year costs least: money over all years × time.
 Up to it a percent more money buys more than a percent of time, beyond it less. With a budget it is the fastest that the
@@ -22,8 +22,7 @@ from topoopt.studies.choice.job_mix import Mix
 from topoopt.studies.choice.network import OTHERS, Money, Network
 
 PLANNED, DROPPED, LEFT_OUT = "planned", "dropped", "left-out"
-"""``dropped``: a planned network costs no more and is no slower than this one can be. ``left-out``: it has no price, or
-cannot carry a job."""
+"""``dropped``: a planned network costs no more and is no slower. ``left-out``: no price, or cannot carry a job."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +38,7 @@ class Evaluated:
     reason : str
         Reason for leaving it out, or the network that dominates it; else empty.
     times_s : tuple of float
-        Iteration time of each job of the mix; of what was dropped the least that it can be. Empty where left out.
+        Iteration time of each job of the mix; lower bounds for dropped networks. Empty where left out.
     relative_times : tuple of float
         Times relative to the reference network.
     """
@@ -52,21 +51,21 @@ class Evaluated:
     relative_times: tuple[float, ...]
 
     def relative_time(self, mix: Mix) -> float | None:
-        """Return how long the work takes that the reference network does in a year, in years; None where left out."""
+        """Return the time in years for one reference-year of work; None where left out."""
         if not self.relative_times:
             return None
         return sum(job.share * time for job, time in zip(mix, self.relative_times, strict=True))
 
     def usd(self) -> float | None:
-        """Return what it costs over the years; None where that is not known."""
+        """Return the cost over the years; None where unknown."""
         return None if self.money is None else self.money.total_usd
 
     def parts_usd(self) -> dict[str, float]:
-        """Return what is paid, by what for; empty where there is no price."""
+        """Return the cost by item; empty without a price."""
         return {} if self.money is None else self.money.by_part()
 
     def to_json(self, mix: Mix) -> dict[str, Any]:
-        """Return the point as a mapping; what was dropped has no times, but the least that they can be."""
+        """Return the point as a mapping; dropped networks have lower bounds in place of times."""
         network, money = self.network, self.money
         time = self.relative_time(mix)
         planned = self.status == PLANNED
@@ -110,7 +109,7 @@ class Figures:
     shares: Floats
 
     def money_usd(self, factors: Floats | None = None) -> Floats:
-        """Return what each network costs, each part times its factor."""
+        """Return the cost of each network, with each item multiplied by its factor."""
         money: Floats = self.usd.sum(axis=1) if factors is None else self.usd @ factors
         return money
 
@@ -165,14 +164,14 @@ class Decision:
     dearer: Evaluated | None
 
     def shares(self, other: Evaluated, mix: Mix) -> tuple[float, float]:
-        """Return by which shares another network costs more, and takes longer; negative for less."""
+        """Return the relative increase of cost and time of another network; negative for less."""
         found = figures_of([self.point, other], mix)
         money_usd, times = found.money_usd(), found.times()
         return float(money_usd[1] / money_usd[0] - 1), float(times[1] / times[0] - 1)
 
 
 FARTHEST = 4.0
-"""Prices are tried from a quarter to four times what they are."""
+"""Prices are varied from a quarter to four times their value."""
 STEPS = 48
 """Values that are tried on each side, before the one at which the answer changes is looked for between two of them."""
 HALVINGS = 40
@@ -187,7 +186,7 @@ class Turn:
     Attributes
     ----------
     kind : str
-        :data:`PRICE`: ``value`` is a factor of what is paid for ``name``. :data:`SHARE`: it is the share of the job
+        :data:`PRICE`: ``value`` is a factor on the cost of ``name``. :data:`SHARE`: it is the share of the job
         ``name``, the others keeping their proportions.
     was, value : float
         Present value (1, or the share), and the nearest value at which another network wins.
@@ -203,7 +202,7 @@ class Turn:
 
     @property
     def certain(self) -> bool:
-        """Whether it was planned; else it may win, if it is as fast as it can be at best."""
+        """Whether it was planned; otherwise it may win if it is as fast as its bound."""
         return self.network is None or self.network.status == PLANNED
 
     def to_json(self) -> dict[str, Any]:
@@ -216,7 +215,7 @@ class Turn:
 
 
 def turns(points: Sequence[Evaluated], mix: Mix, limits: Limits) -> tuple[Turn, ...]:
-    """Return where the answer changes, for every price and share at most one below and one above what it is.
+    """Return the changes of the answer: for every price and share, the nearest below and above its value.
 
     Networks that were dropped take part with the least times that they can have, so that none is overlooked. Prices
     come first, and in each kind those that have to move least.
@@ -232,8 +231,6 @@ def turns(points: Sequence[Evaluated], mix: Mix, limits: Limits) -> tuple[Turn, 
 
 
 def _of_price(found: Figures, limits: Limits, place: int) -> Iterator[Turn]:
-    """Yield where the answer changes with the price of one part."""
-
     def at(factor: float) -> int | None:
         factors = np.ones(len(found.parts))
         factors[place] = factor
@@ -244,7 +241,6 @@ def _of_price(found: Figures, limits: Limits, place: int) -> Iterator[Turn]:
 
 
 def _of_share(found: Figures, limits: Limits, mix: Mix, place: int) -> Iterator[Turn]:
-    """Yield where the answer changes with the share of one job."""
     was = mix[place].share
     if was == 1.0:
         return
@@ -285,7 +281,7 @@ def _between(at: Winner, now: int | None, same: float, other: float) -> float:
 
 
 def decide(points: Sequence[Evaluated], mix: Mix, limits: Limits) -> Decision:
-    """Return what to buy of the networks that were planned.
+    """Return the network to buy among the planned ones.
 
     Raises
     ------
@@ -386,7 +382,7 @@ def figures_of(points: Sequence[Evaluated], mix: Mix) -> Figures:
 
 
 def work_usd(point: Evaluated, mix: Mix) -> float | None:
-    """Return what the work of a year costs: money a year times the years that the work takes; None if unknown."""
+    """Return the cost of a year's work: annual cost times the years it takes; None if unknown."""
     usd, time = point.usd(), point.relative_time(mix)
     if usd is None or time is None or point.money is None:
         return None

@@ -2,11 +2,11 @@
 
 Which networks are planned: only those that may be on the front of money and time, and all of them.
 
-Every network has its price and a time that it cannot beat before anything is planned. A network is *dropped* when one
-that is planned costs no more and is no slower than that; so the front of the planned ones is the front of all. Planned
-first is what stands on the front of prices and least times: none of these can be dropped by any other network, so every
-search that proves its front has to plan them. Of the networks of equal ports the ideal switch goes first, which is
-planned quickly: how long it takes says at least about how long the others take.
+Every network has its price and a lower bound on its time before anything is planned. A network is *dropped* when a
+planned one costs no more and is no slower than that; so the front of the planned ones is the front of all.
+Networks on the front of prices and least times are planned first: none of these can be dropped by any other
+network, so every search that proves its front has to plan them. Among networks with equal ports the ideal switch
+goes first, which is planned quickly: its time is about a lower bound on those of the others.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,8 +26,7 @@ from topoopt.studies.sweep import Crew, Point, Sweep, make_sweep, open_results, 
 
 SWITCH = "ideal-switch"
 NETWORKS_OF_A_ROUND = 4
-"""Networks planned at least before the front is updated; a constant, so that the set of planned networks does not
-depend on the number of processes."""
+"""Networks planned at least between updates of the front; constant, for equal results with any processes."""
 SAFE = 1.0 - 1e-9
 """Margin on a least time for rounding."""
 Wanted = tuple[JobShare, Network]
@@ -63,8 +62,6 @@ class Explored:
 
 
 class _Work:
-    """State of the exploration of the grid."""
-
     def __init__(self, mix: Mix, usd: Mapping[Network, float], times: Times) -> None:
         self.mix, self.usd, self.times = mix, usd, times
         self.known: dict[Wanted, Timed] = {}
@@ -91,7 +88,7 @@ class _Work:
         raise Infeasible(f"no network of the grid carries every job: {reasons[0]}")
 
     def next_round(self) -> list[Wanted]:
-        """Return what is to be planned next; nothing where every other network is dropped."""
+        """Return the next networks to plan; empty where every other network is dropped."""
         done = [network for network in self.usd if self.is_planned(network)]
         beaten = front(done, self.usd.__getitem__, self.time)
         left = [
@@ -109,7 +106,7 @@ class _Work:
         return [one for one in wanted if one not in self.known]
 
     def everything(self) -> list[Wanted]:
-        """Return all that is not planned."""
+        """Return everything that is not planned."""
         wanted = dict.fromkeys((job, network.timed) for network in self.usd for job in self.mix)
         return [one for one in wanted if one not in self.known]
 
@@ -123,7 +120,7 @@ class _Work:
         return all(isinstance(self.known.get((job, network.timed)), float) for job in self.mix)
 
     def refused(self, network: Network) -> str:
-        """Return why a job cannot run on the network, empty if all can as far as is known."""
+        """Return the reason why a job cannot run on the network, empty if all can as far as is known."""
         found = [(job, self.known.get((job, network.timed))) for job in self.mix]
         return next((f"{job.name}: {time}" for job, time in found if isinstance(time, str)), "")
 
@@ -183,7 +180,7 @@ class Store:
     Attributes
     ----------
     file : str
-        A results file of sweeps; what is in there is not computed again.
+        A results file of sweeps; plans in it are not computed again.
     mix_versions : bool
         Whether plans of another version of topoopt are taken from the file.
     """
@@ -264,7 +261,7 @@ def swept_times(
     store: Store,
     least: Least,
 ) -> SweptTimes:
-    """Return who knows the times of a mix on networks.
+    """Return the source of a mix's times on networks.
 
     Parameters
     ----------
@@ -293,7 +290,6 @@ def swept_times(
 def _sweep(
     job: JobShare, networks: Sequence[Network], machines: Machines, search: Mapping[str, Any]
 ) -> Sweep:
-    """Return the sweep of a job over networks."""
     options = {} if is_transformer(machines.request(job)) else search
     document = {
         "models": job.job,

@@ -33,8 +33,6 @@ class JobShare:
         Share of the server-hours of a year; the shares of a mix sum to 1.
     servers : int
         Servers that the job runs on; 0 for all servers.
-    folder : str
-        Folder of the job file.
     """
 
     job: str
@@ -59,8 +57,6 @@ Mix = tuple[JobShare, ...]
 
 
 class _JobPart(Strict):
-    """A job of a mix file."""
-
     job: str = Field(description="a model, or a job file beside this one")
     share: Annotated[float, Field(gt=0)] | None = Field(
         default=None, description="of the year; alike if none"
@@ -84,8 +80,6 @@ class Machines:
 
     Attributes
     ----------
-    servers : int
-        Number of servers.
     accelerator : str
     accelerators_per_server : int
     intra_server_bandwidth_bps : float
@@ -109,7 +103,7 @@ class Machines:
         return f"{self.servers} servers of {self.accelerators_per_server} × {find_accelerator(self.accelerator).name}"
 
     def of(self, job: JobShare) -> int:
-        """Return the servers that a job runs on: those that are said, of known traffic its own, or all.
+        """Return the servers of a job: those given, those of its traffic, or all.
 
         Raises
         ------
@@ -124,7 +118,6 @@ class Machines:
         return servers
 
     def _servers_of_traffic(self, job: JobShare) -> int:
-        """Return the servers of a matrix or a recording; 0 of all other jobs."""
         request = request_of(job.job, job.folder)
         if not request.traffic:
             return 0
@@ -134,7 +127,7 @@ class Machines:
         return job_of(request.overlaid(JobRequest(cluster=cluster))).cluster.servers
 
     def request(self, job: JobShare, network: Network | None = None) -> JobRequest:
-        """Return the request for a job on these machines, with the ports of a network."""
+        """Return the request for a job on these servers, with the ports of a network."""
         request = request_of(job.job, job.folder)
         ports = (
             {} if network is None else {"degree": network.degree, "link_bandwidth_bps": network.bandwidth_bps}
@@ -148,7 +141,7 @@ class Machines:
 
 
 def read_mix(words: Sequence[str], weights: Sequence[str] = ()) -> Mix:
-    """Return the jobs that words mean, their shares made to sum to 1.
+    """Return the mix of the given jobs, with shares normalized to 1.
 
     Parameters
     ----------
@@ -160,7 +153,7 @@ def read_mix(words: Sequence[str], weights: Sequence[str] = ()) -> Mix:
     Raises
     ------
     InvalidInput
-        For no job, a job that stands twice, shares of some jobs only, or a share that is no positive number.
+        For no job, a repeated job, shares of some jobs only, or a share that is no positive number.
 
     Examples
     --------

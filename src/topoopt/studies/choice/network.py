@@ -36,8 +36,6 @@ class Network:
         Ports of a server.
     bandwidth_bps : float
         Bandwidth per port.
-    links : str
-        Link technology.
     """
 
     fabric: str
@@ -52,7 +50,7 @@ class Network:
 
     @property
     def timed(self) -> "Network":
-        """The network whose iteration times it has: neither who switches circuits nor what ends a link changes them."""
+        """Return the network without circuit and link technology, which the iteration time does not need."""
         return Network(NETWORKS[self.fabric].carried_as, self.degree, self.bandwidth_bps)
 
     @property
@@ -93,8 +91,6 @@ class Money:
         Over which it is owned.
     unknown : tuple of str
         Items without a known price; then there is no total.
-    network_power_w : float or None
-        Power of the network.
     capital_factor : float
         Total cost over the years per dollar of price, including interest and maintenance.
     ranges_usd : mapping
@@ -138,7 +134,7 @@ class Money:
         return None if self.unknown else sum((*self.network_usd.values(), *self.other_usd.values()))
 
     def by_part(self) -> dict[str, float]:
-        """Return the total by what is paid for: interest and maintenance are with the prices that they are of."""
+        """Return the total by item: interest and maintenance are included in the prices that they belong to."""
         prices = {
             **self.network_usd,
             **{name: self.other_usd[name] for name in PRICES if name in self.other_usd},
@@ -170,7 +166,7 @@ class Owner:
     def owned(
         self, money: Money, iteration: Iteration | None = None, servers: int | None = None
     ) -> Ownership:
-        """Return what everything costs, of some servers with their share of the network; also of a training."""
+        """Return the cost of ownership of servers with their share of the network; optionally of a training."""
         share = 1.0 if servers is None else servers / self.servers
         usd, power_w = money.price_usd, money.network_power_w
         network = NetworkPrice(
@@ -179,7 +175,7 @@ class Owner:
         return ownership(self.terms, servers or self.servers, network, iteration)
 
     def facts(self) -> dict[str, Any]:
-        """Return what money rests on, by name."""
+        """Return the basis of the costs, by name."""
         running, server, pricing = self.terms.running, self.terms.server, self.pricing
         how = {
             "prices": pricing.name,
@@ -201,7 +197,7 @@ class Owner:
 
 
 def priced(networks: Iterable[Network], owner: Owner) -> dict[Network, Money | str]:
-    """Return what each network costs, or why it has no price."""
+    """Return the cost of each network, or the reason why it has no price."""
     found: dict[Network, Money | str] = {}
     for network in networks:
         try:
@@ -212,7 +208,7 @@ def priced(networks: Iterable[Network], owner: Owner) -> dict[Network, Money | s
 
 
 def money_of(network: Network, owner: Owner) -> Money:
-    """Return what a network costs over the years, with the servers that it joins.
+    """Return the cost of a network and its servers over the years.
 
     Raises
     ------

@@ -48,7 +48,7 @@ class FailureAnswer:
         return self.inventory.servers[servers].name if repair.wiring.touching([servers]) else None
 
     def named_moves(self) -> tuple[Move, ...]:
-        """Return what is done at the panels for the chosen repair."""
+        """Return the moves at the panels for the chosen repair."""
         repair = self.prediction.chosen.repair
         assert repair is not None, "a chosen repair is possible"
         gone, come = (circuits(self.inventory, repair.wiring, some) for some in (repair.removed, repair.made))

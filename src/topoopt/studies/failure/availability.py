@@ -1,4 +1,4 @@
-"""A job over a month of failures and repairs, by Monte Carlo: how long it runs, how fast, and what is left of it."""
+"""A job over a month of failures and repairs, by Monte Carlo: uptime, speed, and goodput."""
 
 import math
 from collections.abc import Mapping
@@ -33,12 +33,12 @@ class Availability:
     full_speed, degraded, down : Estimate
         Shares of the time. They sum to 1.
     goodput : Estimate
-        Samples that count, over those without any failure: what is lost since a checkpoint does not.
+        Samples that count, over those without any failure: those lost since a checkpoint do not count.
     slowdown : Estimate
         Mean iteration time while the job runs, over that without failures.
     failures : mapping from a kind of part to how many fail in a run
     goodput_first_order : float
-        Goodput in closed form, as if no two failures met: 1 less what each kind costs alone.
+        Goodput in closed form, as if no two failures met: 1 less the loss of each kind alone.
     """
 
     days: float
@@ -71,7 +71,7 @@ class Outages:
 
 
 def parts_of(plan: Plan) -> dict[str, int]:
-    """Return how many parts of each kind a plan has that can fail."""
+    """Return the number of parts of each kind that can fail in a plan."""
     wiring = plan_wiring(plan)
     return {
         "nic": int(plan.fabric.topology.ports.sum()),
@@ -90,12 +90,12 @@ def availability(
     runs: int = 1000,
     seed: int = 0,
 ) -> Availability:
-    """Let parts fail and be repaired, and add up what the job gets done.
+    """Let parts fail and be repaired, and sum the work of the job.
 
-    Parts fail independently, from all of them working. Of failures that meet, the slowdowns of links and panels
-    are added and those of missing servers multiplied. A failed server stops the job: what has been done since the last
-    checkpoint is lost, and it starts again on a spare server or on those that are left; when a server that was
-    missed is back, the job takes a checkpoint and starts again with it.
+    Parts fail independently, starting with all of them working. For simultaneous failures, the slowdowns of links
+    and panels are added and those of missing servers multiplied. A failed server stops the job: work since the
+    last checkpoint is lost, and the job restarts on a spare server or on the remaining ones; when a missing server
+    is back, the job takes a checkpoint and restarts with it.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ class _Course:
             self._rows.append(rows)
 
     def estimates(self, server_speed: float) -> dict[str, Estimate]:
-        """Return the shares of the time and what was done in it, by the names of :data:`ESTIMATES`."""
+        """Return the shares of the time and of the work, by the names of :data:`ESTIMATES`."""
         ends = np.zeros((2 * self.runs, 5))
         ends[:, 0] = np.repeat(np.arange(self.runs), 2)
         ends[1::2, 1] = self.horizon_s

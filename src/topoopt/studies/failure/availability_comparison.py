@@ -40,7 +40,7 @@ class Exposure:
     counts : mapping from a kind of part to how many there are
     rates : FailureRates
         Rates of these kinds alone.
-    effects : mapping from a kind of part to what its failures do
+    effects : mapping from a kind of part to the effect of its failures
     """
 
     counts: dict[str, int]
@@ -80,7 +80,7 @@ class FabricAvailability:
         return (1 - self.availability.goodput.mean) * owned.usd_per_hour
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fabric with its shares of the time as a mapping; what never gets done takes None seconds."""
+        """Return the fabric with its shares of the time as a mapping; times of work that is never done are None."""
         course, effective_s = asdict(self.availability), self.effective_iteration_time_s
         del course["failures"]  # they are among the parts
         owned = self.row.ownership
@@ -97,7 +97,7 @@ class FabricAvailability:
 
 
 def parts_json(exposure: Exposure, found: Availability) -> list[dict[str, Any]]:
-    """Return each kind of part that can fail: how many, how often, and what that does."""
+    """Return each kind of part that can fail: number, rate, and effect."""
     return [
         {
             "kind": kind,
@@ -164,7 +164,6 @@ def _exposure(plan: Plan, row: Baseline, rates: FailureRates, simulator: str) ->
 
 
 def _of(rates: FailureRates, counts: Mapping[str, int]) -> FailureRates:
-    """Return the rates of the kinds of part that a fabric has."""
     return replace(rates, parts={kind: rate for kind, rate in rates.parts.items() if kind in counts})
 
 
@@ -175,7 +174,7 @@ def _effect(effect: Effect) -> dict[str, Any]:
 
 
 def switched_exposure(plan: Plan, row: Baseline, rates: FailureRates, simulator: str) -> Exposure:
-    """Return what can fail of a baseline with switches, and what that does to the job.
+    """Return the parts of a switched baseline that can fail, and the effects on the job.
 
     Raises
     ------
@@ -215,7 +214,7 @@ def switched_exposure(plan: Plan, row: Baseline, rates: FailureRates, simulator:
 
 
 def interfaces_of(plan: Plan, row: Baseline) -> int:
-    """Return how many ports a server has on a baseline: the cluster's, or as many as its bandwidth takes."""
+    """Return the ports per server on a baseline: the cluster's, or as many as its bandwidth takes."""
     cluster = plan.job.cluster
     return min(max(round(row.server_bandwidth_bps / cluster.link_bandwidth_bps), 1), cluster.degree)
 

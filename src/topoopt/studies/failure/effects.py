@@ -29,8 +29,6 @@ class SwitchTier:
 
     Attributes
     ----------
-    count : int
-        Switches of this tier.
     servers : int
         Servers that lose bandwidth with one of these switches.
     lost : float
@@ -45,7 +43,7 @@ class SwitchTier:
 
 @dataclass(frozen=True, slots=True)
 class LostBandwidth:
-    """A part of a switched fabric that is dead, and what that takes from servers."""
+    """A dead part of a switched fabric, and the bandwidth that servers lose."""
 
     part: str
     servers: int
@@ -67,9 +65,9 @@ class Effect:
     Attributes
     ----------
     weight : float
-        Share of the parts of this kind that it stands for.
+        Share of the parts of this kind that it represents.
     speed_meanwhile, speed : float
-        Samples per second over those without a failure, until fibers are moved and after; 0 where the job stands.
+        Samples per second over those without a failure, until fibers are moved and after; 0 where the job stops.
     move_time_s : float
         Duration of the moves.
     spare_time_s : float
@@ -90,8 +88,8 @@ def effects(
 ) -> dict[str, tuple[Effect, ...]]:
     """Return the effects of every kind of part that can fail.
 
-    A circulant looks the same from every server, so one link of each stride stands for all of it; what its transfers
-    differ in from server to server is left aside. Elsewhere a few parts, evenly spaced, stand for all. There are no
+    A circulant looks the same from every server, so one link of each stride represents all of it, ignoring
+    differences between servers in its transfers. Elsewhere a few parts, evenly spaced, represent all. There are no
     packet switches in it.
     """
     wiring = plan_wiring(plan)
@@ -169,10 +167,10 @@ def _evenly(failures: Iterable[Failure]) -> list[tuple[Failure, float]]:
 
 
 def switch_tiers(fabric: str, servers: int, interfaces: int, bandwidth_bps: float) -> tuple[SwitchTier, ...]:
-    """Return the switches of a fabric by tier, whole ones as they are bought by the usual list; none without switches.
+    """Return the whole switches of a fabric by tier, bought by the default list; none without switches.
 
-    Ports of a server in one tree hang on one leaf of it. A leaf takes those ports from the servers below it, and a
-    switch above it takes its share of what the tree carries. A path around it is taken at once, as routing has it.
+    Ports of a server in one tree are on one leaf. A leaf failure takes those ports from the servers below it, and
+    a switch above it its share of the tree's bandwidth. Paths around it are used at once, by the routing.
 
     Raises
     ------
@@ -195,7 +193,6 @@ def switch_tiers(fabric: str, servers: int, interfaces: int, bandwidth_bps: floa
 
 
 def _tiers(plane: Plane, servers: int, interfaces: int) -> Iterator[SwitchTier]:
-    """Yield the tiers of trees of one shape."""
     tree, share = plane.tree, plane.interfaces / interfaces
     yield SwitchTier("leaf", tree.leaves * plane.count, -(-servers // tree.leaves), share)
     if tree.aggregation:

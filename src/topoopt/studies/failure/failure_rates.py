@@ -58,7 +58,7 @@ class FailureRates:
     moves_begin_s : float
         Time from a failure to the first moved fiber.
     repaired_by : str
-        Repairer to whom the times belong, if any.
+        Repairer whose times these are, if any.
     """
 
     parts: Mapping[str, Rate]
@@ -73,7 +73,7 @@ class FailureRates:
 
 
 def mtbf_of_share(failed_share: float, period_s: float) -> float:
-    """Return the mean time between failures of parts of which a share fails within a period.
+    """Return the mean time between failures, given the share of parts that fail within a period.
 
     Examples
     --------
@@ -177,7 +177,7 @@ class Repairer:
 
 @cache
 def repairers() -> Mapping[str, Repairer]:
-    """Return who can repair, by name.
+    """Return the repairers by name.
 
     Examples
     --------
@@ -211,7 +211,7 @@ def read_rates(path: str | Path) -> FailureRates:
     Raises
     ------
     InvalidInput
-        In one line: place, key, what is allowed, what was there.
+        In one line: place, key, allowed values, given value.
     """
     file = validated(RatesFile, read_yaml(path), str(path))
     find_optical_switch(file.optics)

@@ -36,7 +36,7 @@ _MOST_DETOURS = 256  # of all copies together; after that more copies take longe
 
 @dataclass(frozen=True, eq=False)
 class DetouredRoutes:
-    """Routes after a failure: paths that are whole share what the dead ones carried.
+    """Routes after a failure: intact paths share the bytes of the dead ones.
 
     A pair whose paths are all dead takes the shortest that are left. Nobody else's bytes change their way.
     """
@@ -90,7 +90,7 @@ class DetouredRoutes:
         )
 
     def written_down(self, pairs: Iterable[tuple[int, int]]) -> ExplicitRoutes:
-        """Return the same as a table, which a plan file can hold."""
+        """Return the routes as a table that a plan file can hold."""
         src, dst = np.array(list(pairs), np.int64).reshape(-1, 2).T
         return explicit_routes(self.topology, self.path_arrays(src, dst).listed())
 
@@ -147,12 +147,12 @@ class Situation:
     Attributes
     ----------
     wiring, left : Wiring
-        All patches before, and those that still work; what has failed is dead there.
+        All patches before, and those that still work; failed ones are dead there.
     broken : tuple of Patch
     topology : Topology
         The links that are left.
     look_ahead : bool
-        Whether a look-ahead panel stands behind every panel.
+        Whether every panel has a look-ahead panel.
     """
 
     plan: Plan
@@ -170,7 +170,7 @@ class Situation:
 
 
 def situation(plan: Plan, failure: Failure, look_ahead: bool = False) -> Situation:
-    """Return what a failure leaves of a plan.
+    """Return a plan's state after a failure.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def counts_look_ahead(plan: Plan) -> bool:
 
 
 def plan_wiring(plan: Plan) -> Wiring:
-    """Return how a plan is patched.
+    """Return the patches of a plan.
 
     Raises
     ------
@@ -319,7 +319,7 @@ def detoured_rings(topology: Topology, rings: Rings) -> Rings:
 
 
 def spread_rings(topology: Topology, rings: Rings) -> Rings:
-    """Return the rings with as many copies as make the busiest link of each group the least busy.
+    """Return the rings, repeated so as to minimize the busiest link's load in each group.
 
     A server with one of its d links dead can at best send an AllReduce at (d-1)/d of its speed; copies with different
     detours go different ways around it and come up to that, where one would halve the speed.
@@ -375,7 +375,6 @@ def _least_walked(topology: Topology, onward: Onward, walked: Floats, src: int, 
 
 
 def _shortest(onward: Onward, usable: Sequence[bool], src: int, dst: int) -> tuple[int, ...]:
-    """Return a shortest path, empty if there is none; a graph of SciPy takes ten times as long to make."""
     came_from, reached = {src: src}, [src]
     for node in reached:
         for other, link in onward.get(node, ()):

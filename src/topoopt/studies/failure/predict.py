@@ -21,7 +21,7 @@ AS_GOOD = 0.01
 
 @dataclass(frozen=True, eq=False)
 class RepairRow:
-    """A repair and what it is worth.
+    """A repair and its evaluation.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class Phase:
     end_s : float or None
         None of the last one.
     iteration_time_s : float or None
-        None while the job stands still.
+        None while the job is stopped.
     """
 
     name: str
@@ -103,7 +103,7 @@ class Phase:
 
 
 def move_time_s(repair: Repair | None, optics: str) -> float:
-    """Return how long the moves of a repair take on a technology of the catalogue, in seconds; 0 without a repair.
+    """Return the time of a repair's moves on a technology of the catalogue, seconds; 0 without a repair.
 
     Raises
     ------
@@ -121,8 +121,8 @@ def phases(
 ) -> tuple[tuple[Phase, ...], float]:
     """Return the phases around a failure at ``at_s``, and the seconds of work that it undoes.
 
-    Where the repair moves fibers, the job goes on meanwhile as fast as it can without; where it has to start again,
-    it stands still until the moves are made and it has started.
+    Where the repair moves fibers, the job continues meanwhile as fast as it can without; if it has to restart, it
+    stops until the moves are made and it has restarted.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def predict(
     look_ahead: bool = False,
     on_progress: Progress = silent,
 ) -> Prediction:
-    """Simulate a plan before a failure, right after it, and repaired in every way that is possible.
+    """Simulate a plan before a failure, right after it, and after every possible repair.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def predict(
 
 
 def repaired_plan(prediction: Prediction) -> Plan:
-    """Return the plan as the chosen repair leaves it, with figures of its own.
+    """Return the plan after the chosen repair, with new figures.
 
     Raises
     ------

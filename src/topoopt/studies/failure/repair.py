@@ -1,4 +1,4 @@
-"""Ways to go on after a failure: without moves, over the links that are left; with moves, or with what stands by."""
+"""Repairs after a failure: without moves, over the remaining links; with moves, or with spares."""
 
 import itertools
 from collections.abc import Callable, Mapping
@@ -40,10 +40,8 @@ class Repair:
     ----------
     job, strategy, fabric
         Job and fabric after the repair; the job may have fewer servers.
-    wiring : Wiring
-        Wiring after the repair.
     removed, made : tuple of Patch
-        The moves from what the failure has left. A broken fiber that hangs dead in its ports is none of them.
+        The moves from the wiring after the failure. A broken fiber that stays in its ports is none of them.
     restart : bool
         Whether the job starts again from its last checkpoint.
     """
@@ -83,7 +81,7 @@ class Way:
 
 
 def on_detours(situation: Situation) -> Repair:
-    """Relay around the dead links: what happens at once, by forwarding in the servers."""
+    """Relay around the dead links: the immediate reaction, by forwarding in the servers."""
     return _over(situation, detoured_rings(situation.topology, situation.plan.fabric.rings))
 
 
@@ -165,8 +163,8 @@ def spare_server(situation: Situation) -> Repair:
 def fewer_servers(situation: Situation) -> Repair:
     """Go on without the dead server: data parallelism on the others, wired for that with the fewest moves.
 
-    Each server has as many samples as before.
-    Where the panels cannot carry the links of so many servers (cables around an odd number), one more is left out.
+    Each server has as many samples as before. Where the panels cannot carry the links of that many servers (cables
+    around an odd number), one more is left out.
     """
     assert isinstance(situation.failure, FailedServer)
     plan, cluster, dead = situation.plan, situation.plan.job.cluster, situation.failure.server
@@ -229,7 +227,7 @@ def _direct(links: list[tuple[int, int]], plan: Plan) -> Topology:
 
 
 def _borrowed(situation: Situation) -> tuple[tuple[Patch, ...], tuple[Patch, ...]]:
-    """Return two patches that no ring uses, one at each end of the dead link, and what replaces them."""
+    """Return two patches that no ring uses, one at each end of the dead link, and their replacement."""
     (dead,) = situation.broken
     rings = [ring for some in situation.plan.fabric.rings.values() for ring in some]
     pairs_of_rings = {

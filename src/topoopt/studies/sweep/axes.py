@@ -41,7 +41,7 @@ from topoopt.studies.sweep.point import OPTION_FIELDS, SETTINGS_FIELDS, Point
 from topoopt.workloads import COMPUTE_MODES
 
 FILES = (".yaml", ".yml", ".json", ".csv", ".npy", ".pt2", ".onnx", ".log", ".et")
-"""Endings of files that a model may be; others, and folders, are known by what is in them."""
+"""Suffixes of model files; others, and folders, are recognized by their content."""
 QUICK: Mapping[str, Any] = {"budget": 1000, "chains": 1, "rounds": 2}
 """Search options of a sweep; a single plan tries four times as many strategies."""
 
@@ -123,7 +123,7 @@ _Natural = Annotated[int, Field(ge=0)]
 
 
 class _OfEveryJob(Strict):
-    """Values by key. Of a sweep: what is combined. Under ``exclude``: the combinations to leave out."""
+    """Values by key. In a sweep: the values to combine. Under ``exclude``: the combinations to exclude."""
 
     models: Axis[str] | None = Field(default=None, description=MODELS)
     servers: Axis[Annotated[int, Field(ge=2)]] | None = None
@@ -188,7 +188,7 @@ class _OfEveryJob(Strict):
 
 
 def _training_axes() -> dict[str, Any]:
-    """Return a key for each word of a transformer's training, with the text of the word."""
+    """Return a field for each training option of a transformer, with its help text."""
     texts = {word.name: word.text for word in described(TrainingWords)}
     axes: dict[str, Any] = {}
     for name, kind in training_kinds().items():
@@ -248,7 +248,7 @@ def is_model_file(word: str, folder: str | Path) -> bool:
 
 
 def request_of(model: str, folder: str | Path) -> JobRequest:
-    """Return what a model's name, or a file in a folder, asks for: a job, a ``config.json``, operators, traffic."""
+    """Return the request of a model's name, or of a file: a job, a ``config.json``, operators, traffic."""
     return (
         request_of_word(str(Path(folder) / model))
         if is_model_file(model, folder)
@@ -257,7 +257,7 @@ def request_of(model: str, folder: str | Path) -> JobRequest:
 
 
 def defaults_of(model: str, named: str, folder: Path, place: str) -> ModelDefaults:
-    """Return what the points of a model have where the sweep file says nothing.
+    """Return the defaults of a model's points.
 
     The defaults are lowest, the preset goes over them, the job file over both.
 

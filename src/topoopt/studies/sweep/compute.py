@@ -86,10 +86,11 @@ class Made:
 
 
 def solve(task: Task, made: Made | None = None) -> Iterator[Answer]:
-    """Yield the answer of each point of a task, in order.
+    """Yield the answers of a task's points, in order.
 
-    A point's answer depends on its own settings alone: it is what ``topoopt plan`` with ``--fabrics expander,torus``
-    and, for another fabric, ``topoopt compare --fabrics`` with that fabric alone say of the same settings.
+    A point's answer depends on its own settings alone: it is that of ``topoopt plan`` with ``--fabrics
+    expander,torus`` and, for another fabric, of ``topoopt compare --fabrics`` with that fabric alone, with the
+    same settings.
 
     Parameters
     ----------
@@ -196,7 +197,7 @@ def _simulation(point: Point) -> SimulationOptions:
 
 
 def split_words(strategy: ParallelStrategy) -> str:
-    """Return how many operators are split in which way, the most frequent first; empty for a job of bytes alone.
+    """Return the number of operators by split, the most frequent first; empty for a job of bytes alone.
 
     Examples
     --------
@@ -233,7 +234,6 @@ def _once(
 
 
 def _job(point: Point, folder: str) -> Job:
-    """Return the point's job; of a traffic matrix, only the cluster is said: bytes are bytes."""
     request = request_of(point.model, folder)
     of_point = JobRequest(cluster=asdict(point.cluster()))
     if is_transformer(request):

@@ -33,7 +33,7 @@ CLUSTER: Final = {
         )
     },
 }
-"""Fields of Point, and of ClusterSpec what they say."""
+"""Fields of Point, and the corresponding ones of ClusterSpec."""
 MOST_POINTS = 100_000
 """More are taken for a mistake: at a tenth of a second each they would take three hours."""
 Box = Mapping[str, list[Any]]
@@ -63,8 +63,7 @@ class Sweep:
 def read_sweep(path: str | Path) -> Sweep:
     """Return the points of a sweep file: every combination of its values, but for those excluded.
 
-    Transformers do not have what is for operators, and the other way round: of values that a model does not have there
-    is one point.
+    Transformers lack the options of operators, and vice versa: an axis that a model lacks gives one point for it.
 
     Raises
     ------
@@ -136,7 +135,7 @@ def _inside(values: Mapping[str, Any], box: Box) -> bool:
 
 
 def _check(point: Point, values: Mapping[str, Any], checked: set[tuple[object, ...]], place: str) -> None:
-    """Refuse what can be seen to be impossible before anything is computed."""
+    """Refuse impossible combinations before anything is computed."""
     for part, make in (("cluster", point.cluster), ("settings", point.settings), ("options", point.options)):
         key = (
             part,
@@ -223,7 +222,7 @@ def _of_transformer(model: ModelDefaults, fields: Mapping[str, Any], words: Mapp
 
 
 def _training(request: JobRequest, fields: Mapping[str, Any], words: Mapping[str, Any]) -> TrainingRequest:
-    """Return what is asked for, completed: the sweep file goes over the job file."""
+    """Return the completed request: the sweep file overrides the job file."""
     cluster = {CLUSTER[name]: value for name, value in fields.items() if name in CLUSTER}
     training = {**request.training, **words}
     if "servers" in cluster:

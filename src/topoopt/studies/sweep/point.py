@@ -37,7 +37,7 @@ class Point:
     collective : str
         A name in :data:`topoopt.collectives.COLLECTIVE_NAMES`: rings in rounds or as one flow, or an algorithm.
     prices, accounting : str
-        Price list, and what is counted of it.
+        Price list, and accounting.
     training : str
         Training options of a transformer that the sweep gives (batch, sequence and more), as written by
         :func:`topoopt.jobs.text_of_training`. Options in a job file stay there. Empty for other jobs.
@@ -89,7 +89,7 @@ class Point:
 
     @cached_property
     def plan_digest(self) -> str:
-        """Equal for points that need the same plan: they differ in what is compared with it, and how."""
+        """Equal for points that need the same plan: they differ in the comparison only."""
         return _digest({name: getattr(self, name) for name in POINT_FIELDS if name not in AFTER_THE_PLAN})
 
     def cluster(self) -> ClusterSpec:
@@ -103,11 +103,11 @@ class Point:
         return noun_from(ClusterSpec, self, link_bandwidth_bps=self.bandwidth_bps)
 
     def settings(self) -> JobSettings:
-        """Return how the job's costs are counted."""
+        """Return the cost model of the job."""
         return noun_from(JobSettings, self)
 
     def options(self) -> SearchOptions:
-        """Return how to search, in one process: a sweep has its processes elsewhere."""
+        """Return the search options for one process: a sweep has its processes elsewhere."""
         return noun_from(SearchOptions, self, processes=1)
 
 
@@ -117,8 +117,7 @@ AFTER_THE_PLAN = frozenset({"fabric", "simulator", "prices", "accounting"})
 SETTINGS_FIELDS = tuple(field.name for field in fields(JobSettings))
 OPTION_FIELDS = tuple(field.name for field in fields(SearchOptions) if field.name != "processes")
 OK, INFEASIBLE, FAILED = "ok", "infeasible", "failed"
-"""``infeasible``: the question has no answer, and asking again would not help. ``failed``: the computation broke;
-the next run tries again."""
+"""``infeasible``: there is no answer, a retry would not help. ``failed``: an error; the next run tries again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +155,7 @@ class Crew(Protocol):
     """Executor of plans: processes of this host, or hosts of a Ray cluster."""
 
     def __call__(self, tasks: Sequence[Task], on_start: Callable[[Task], None]) -> Iterator[Answer]:
-        """Yield the answers as they come, in any order; ``on_start`` is called before a task is begun."""
+        """Yield the answers in any order; ``on_start`` is called before each task."""
         ...
 
 
@@ -173,7 +172,7 @@ def _digest(settings: dict[str, object]) -> str:
 
 
 def layout_values(job: Job, strategy: ParallelStrategy, iteration_time_s: float) -> dict[str, Any]:
-    """Return the columns that only transformers have; empty for all else."""
+    """Return the columns that only transformers have; empty for other jobs."""
     work = job.work
     if not isinstance(work, TransformerWork):
         return {}

@@ -26,7 +26,7 @@ from topoopt.studies.sweep.run import (
 TRIES = 5
 """Copies of a file that is being written; one in a million is torn by a checkpoint."""
 BEST: Mapping[str, str] = {"fastest": "iteration_time_s", "cheapest": "cost_usd"}
-"""Words for what the best has least of."""
+"""Quantities by which the best is the least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,6 @@ class Summary:
         Names of the sweep files that have been run, each once.
     runs : int
         Number of runs of a sweep.
-    versions : tuple of str
-        Versions of topoopt.
     errors : tuple of (message, points)
         Reasons why points have no result, the most frequent first.
     """
@@ -95,7 +93,7 @@ class ResultsAnswer:
     limit : int
         Most rows that were asked for; 0 for all.
     whole : bool
-        Whether no question was asked: then the summary is what one wants to see, too.
+        Whether there was no query: then the summary is shown, too.
     """
 
     file: str
@@ -110,7 +108,7 @@ class ResultsAnswer:
         return frame(self._records())
 
     def to_json(self) -> dict[str, Any]:
-        """Return the rows with what is in the file."""
+        """Return the rows with the summary of the file."""
         return {
             **fields_of(self, "file", "live"),
             **asdict(self.summary),
@@ -124,7 +122,7 @@ class ResultsAnswer:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON knows it; what SQL can make and JSON not, as text."""
+    """Return a value in JSON's types; other values of SQL as text."""
     if isinstance(value, float) and not float("-inf") < value < float("inf"):
         return None
     if value is None or isinstance(value, bool | int | float | str):
@@ -156,7 +154,7 @@ def summarized(results: Results) -> Summary:
 
 @contextmanager
 def open_results(path: str | Path) -> Iterator[Results]:
-    """Open a results file to be read; nothing that is asked of it can change it or another file.
+    """Open a results file for reading; queries can change neither it nor another file.
 
     Raises
     ------
@@ -227,7 +225,7 @@ def select(
     Raises
     ------
     InvalidInput
-        For a misspelled column (the nearest are named) or what is no SQL.
+        For a misspelled column (the nearest are named) or invalid SQL.
     """
     _check_clauses(results, columns, where, order)
     statement = f"SELECT {', '.join(columns)} FROM points WHERE {_condition(where)}"
@@ -271,7 +269,7 @@ def best(
 
 
 def check_expressions(results: Results, expressions: Sequence[str], place: str) -> None:
-    """Refuse what cannot be asked of points, before it is part of a longer question.
+    """Refuse invalid expressions about points, before they become part of a longer query.
 
     Raises
     ------
@@ -282,12 +280,12 @@ def check_expressions(results: Results, expressions: Sequence[str], place: str) 
 
 
 def query(results: Results, sql: str, place: str = "sql") -> Rows:
-    """Return the answer to a question in SQL; the tables are ``points``, ``runs`` and ``attempts``.
+    """Return the result of an SQL query; the tables are ``points``, ``runs`` and ``attempts``.
 
     Raises
     ------
     InvalidInput
-        For what is no SQL, or would change something; ``place`` stands in front.
+        For invalid SQL, or a statement that would change something; ``place`` is the prefix.
     """
     try:
         cursor = results.connection.execute(sql)
@@ -310,7 +308,7 @@ def _limited(limit: int) -> str:
 
 
 def _check_clauses(results: Results, columns: Sequence[str], where: str | None, order: str | None) -> None:
-    """Ask each part by itself, so that a mistake is named by its flag."""
+    """Check each clause separately, so that an error names its flag."""
     check_expressions(results, columns, "columns")
     if where is not None:
         _check(results, f"SELECT 1 FROM points WHERE {_condition(where)}", "where")

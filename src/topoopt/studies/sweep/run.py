@@ -84,7 +84,7 @@ class Store:
     version: str
 
     def finished(self) -> frozenset[str]:
-        """Return the digests of points that need no computing any more; what had failed does."""
+        """Return the digests of finished points; failed ones are computed again."""
         rows = self.connection.execute("SELECT digest FROM points WHERE status <> ?", [FAILED]).fetchall()
         return frozenset(row[0] for row in rows)
 
@@ -95,7 +95,7 @@ class Store:
             self.connection.executemany("INSERT INTO attempts VALUES (?, ?)", rows)
 
     def keep(self, answer: Answer) -> None:
-        """Write an answer; when this returns, it survives whatever happens to the process."""
+        """Write an answer durably."""
         marks = ", ".join("?" * len(COLUMNS))
         row = row_of(answer, self.run, self.version)
         with _transaction(self.connection):
@@ -108,8 +108,6 @@ class SweepRun:
 
     Attributes
     ----------
-    points : int
-        Points of the sweep.
     found : int
         Points that were in the file already.
     computed : int
@@ -137,7 +135,7 @@ class SweepAnswer:
     run: SweepRun
 
     def to_json(self) -> dict[str, Any]:
-        """Return how many points there are, by what became of them."""
+        """Return the number of points by outcome."""
         status = self.run.by_status
         return {
             "sweep": self.sweep.name,
@@ -158,7 +156,7 @@ class SweepPreview:
     finished: int
 
     def to_json(self) -> dict[str, Any]:
-        """Return how many points there are, and of which values."""
+        """Return the number of points, and their values."""
         return {
             "sweep": self.sweep.name,
             "out": self.out,
@@ -172,9 +170,9 @@ class SweepPreview:
 def run_sweep(
     sweep: Sweep, path: str | Path, crew: Crew, *, on_progress: Progress = silent, mix_versions: bool = False
 ) -> SweepRun:
-    """Compute what is missing, and write every answer before the next one is looked at.
+    """Compute the missing points, writing each answer before the next one.
 
-    A process that is killed at any moment has lost only what was being computed: the next run goes on with it.
+    A process killed at any moment loses only the points being computed: the next run continues with them.
 
     Raises
     ------
@@ -197,7 +195,7 @@ def run_sweep(
 
 
 def count_finished(sweep: Sweep, path: str | Path) -> int:
-    """Return how many points of a sweep are in a results file; none if there is no such file."""
+    """Return the number of a sweep's points in a results file; zero if there is no such file."""
     if not is_file(path):
         return 0
     with damage_in_a_line(path), closing(open_database(path, read_only=True)) as connection:
@@ -349,7 +347,7 @@ def open_database(path: str | Path, *, read_only: bool = False) -> duckdb.DuckDB
 
 
 def is_damage(error: duckdb.Error) -> bool:
-    """Return whether what DuckDB complains of is the file, and not the question."""
+    """Return whether DuckDB's error is about the file, not the query."""
     kinds = (
         duckdb.IOException | duckdb.InternalException | duckdb.FatalException | duckdb.SerializationException
     )

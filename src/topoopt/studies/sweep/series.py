@@ -1,4 +1,4 @@
-"""Rows as lines: what is drawn over what, with a line for each value of other columns."""
+"""Rows as lines: two columns, with a line for each value of other columns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from topoopt.plans import front
 from topoopt.studies.sweep.results import Results, Rows, axes_of, check_expressions, select
 
 FRONT = "front"
-"""Word for what none beats in price and time."""
+"""Name of the front of price and time."""
 _FIGURES = ("cost_usd", "iteration_time_s")
 MOST_LINES = 24
-"""More cannot be told apart."""
+"""Most lines of a chart that can be distinguished."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def lines_of(results: Results, x: str, y: str, by: Sequence[str], where: str | N
     Raises
     ------
     InvalidInput
-        For misspelled columns, a y that is no number, no points, or more lines than can be told apart.
+        For misspelled columns, a y that is no number, no points, or more lines than :data:`MOST_LINES`.
     """
     for flag, expressions in (("plot", (x,)), ("y", (y,)), ("by", tuple(by))):
         check_expressions(results, expressions, flag)
@@ -85,7 +85,7 @@ def lines_of(results: Results, x: str, y: str, by: Sequence[str], where: str | N
 
 
 def _ordered(value: Any) -> tuple[bool, Any]:
-    """Order numbers before words, so that both may stand in one column."""
+    """Sort numbers before text, so that both may be in one column."""
     return (not isinstance(value, int | float), value if isinstance(value, int | float) else str(value))
 
 
@@ -94,8 +94,8 @@ def front_rows(
 ) -> Rows:
     """Return, of every combination of the columns ``per``, the points on the front, the cheapest first.
 
-    A point without a price is on no front. Parameters as :func:`topoopt.studies.sweep.best`, without what there is
-    least of.
+    A point without a price is on no front. Parameters as in :func:`topoopt.studies.sweep.best`, without the
+    quantity.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """Workers of a sweep: processes of this machine, or the machines of a Ray cluster; they compute, and never write.
 
-Who asks again and again keeps them: starting one takes about a second of CPU time, and what it has made is still there.
+Callers that run repeatedly keep them: a start takes about a second of CPU time, and caches are kept.
 """
 
 import os
@@ -27,7 +27,7 @@ READY, DONE = "ready", "done"
 
 
 def processes(count: int) -> Crew:
-    """Return a crew of so many processes; 0 takes one for each core. The answers do not depend on it."""
+    """Return a crew of processes; 0 starts one per core. The answers do not depend on their number."""
 
     def crew(tasks: Sequence[Task], on_start: Callable[[Task], None]) -> Iterator[Answer]:
         with kept_processes(count) as run:
@@ -88,7 +88,7 @@ class _Run:
     workers: list[_Worker] = field(default_factory=list)
 
     def answers(self, count: int) -> Iterator[Answer]:
-        """Yield what so many workers answer."""
+        """Yield the answers of ``count`` workers."""
         for _ in range(count):
             if self.idle:
                 worker = self.idle.pop()
@@ -102,7 +102,7 @@ class _Run:
                 yield from self.receive(worker)
 
     def receive(self, worker: _Worker) -> Iterator[Answer]:
-        """Take one message of a worker: an answer, that it is free, or its death."""
+        """Handle one message of a worker: an answer, a request for work, or its death."""
         try:
             message = worker.connection.recv()
         except (EOFError, OSError):
@@ -131,7 +131,7 @@ class _Run:
         worker.begin(task)
 
     def after_death(self, worker: _Worker) -> Iterator[Answer]:
-        """The point that a process died of has failed; another process takes what it had not come to."""
+        """The point at which a process died has failed; another process takes its remaining points."""
         self.workers.remove(worker)
         worker.process.join()
         how = _cause_of_death(worker.process.exitcode)
@@ -179,7 +179,7 @@ def _work(connection: Connection) -> None:
 
 
 def ray_cluster(address: str, processes: int = 0) -> Crew:
-    """Return a crew of all cores of a Ray cluster; every machine needs the same version of topoopt.
+    """Return a crew of all cores of a Ray cluster; every host needs the same version of topoopt.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def kept_ray_cluster(address: str, processes: int = 0) -> Iterator[Crew]:
 
 
 def _ready(address: str) -> Any:
-    """Return Ray, once somebody answers at the address."""
+    """Return Ray, once the address responds."""
     # where a cluster is said to be; none where Ray looks for it
     if address in (LOCAL, AUTO):
         place = None
@@ -259,7 +259,7 @@ def _ready(address: str) -> Any:
 
 
 def _check_reachable(address: str, host: str, port: int) -> None:
-    """Knock at a host and port: Ray itself would wait for half a minute, and tell what it tries."""
+    """Check that a host and port respond: Ray itself would wait for half a minute, with messages."""
     try:
         socket.create_connection((host, port), KNOCK_S).close()
     except (OSError, OverflowError) as error:
@@ -269,7 +269,7 @@ def _check_reachable(address: str, host: str, port: int) -> None:
 def _answers(
     ray: Any, tasks: Sequence[Task], on_start: Callable[[Task], None], processes: int
 ) -> Iterator[Answer]:
-    """Hand out as many tasks as there are cores, and yield each point as it is computed."""
+    """Submit as many tasks as there are cores, and yield each point as it is computed."""
     remote = ray.remote(num_cpus=1, max_retries=0, num_returns="streaming")(solve)
     cores = max(int(ray.cluster_resources().get("CPU", 1)), 1)
     most = min(processes, cores) if processes else cores

@@ -18,7 +18,7 @@ from topoopt.topologies import DirectWiring, Topology, trees_to
 from topoopt.topologies.wirings import PortedLinks
 
 MOST_NAMED = 20
-"""Failures of a check that are said with their place; of more it is said how many there are."""
+"""Most failures of a check that are listed with their place; beyond, their number is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +32,9 @@ class Check:
     looked_at : str
         Number and kind of items checked: ``1,728 cables``.
     failures : tuple of str
-        The first of what is wrong, each with its place.
-    failed : int
-        Number of failures.
+        The first failures, each with its place.
     skipped : str
         Reason why it was not checked; empty if it was.
-    note : str
-        Remark.
     """
 
     name: str
@@ -64,8 +60,6 @@ class Routed:
 
     Attributes
     ----------
-    method : str
-        Routing method.
     src, dst : int64 arrays, shape (pairs,)
         In this order.
     listed : PathArrays
@@ -91,7 +85,7 @@ class Routed:
         return self.listed.listed()[first:last]
 
     def path_arrays(self, src: Ints, dst: Ints) -> PathArrays:
-        """Return the paths of all pairs; others are not asked for."""
+        """Return the paths of all pairs; subsets are not supported."""
         assert np.array_equal(src, self.src)
         assert np.array_equal(dst, self.dst)
         return self.listed
@@ -167,13 +161,13 @@ class Subject:
         return () if self.plan is None else self.plan.server_names
 
     def server(self, number: int) -> str:
-        """Return what a server is called in a message."""
+        """Return the name of a server for messages."""
         if number >= self.topology.servers:
             return f"switch {number}"
         return f"server {self.names[number] if self.names else number}"
 
     def pair(self, src: int, dst: int) -> str:
-        """Return what a link or a pair is called in a message."""
+        """Return the name of a link or a pair for messages."""
         named = max(src, dst) < len(self.names)
         return f"{self.names[src]}->{self.names[dst]}" if named else f"{src}->{dst}"
 
@@ -221,7 +215,7 @@ class Subject:
 
 
 def subject_of_plan(plan: Plan, name: str = "plan", document: Mapping[str, Any] | None = None) -> Subject:
-    """Return a plan as what is verified."""
+    """Return a plan as a subject of verification."""
     cluster = plan.job.cluster
     return Subject(name, plan.fabric.topology, cluster.degree, cluster.links, plan=plan, document=document)
 
@@ -229,7 +223,7 @@ def subject_of_plan(plan: Plan, name: str = "plan", document: Mapping[str, Any] 
 def subject_of_wiring(
     wiring: DirectWiring, ports: PortedLinks | None, name: str, rings_found: bool = False
 ) -> Subject:
-    """Return a wiring as what is verified; its rings may have been found, and not given."""
+    """Return a wiring as a subject of verification; its rings may have been found, and not given."""
     return Subject(
         name, wiring.topology(), wiring.degree, wiring.links, wiring, ports, rings_found=rings_found
     )
@@ -246,7 +240,7 @@ def routed_pairs(topology: Topology, routes: Routes) -> Routed:
 
 
 def _all_shortest(topology: Topology, routes: EcmpRoutes) -> tuple[EcmpRoutes, str]:
-    """Return routes that list every shortest path, where they are not too many; else as they are, and why."""
+    """Return routes with every shortest path, where they are not too many; otherwise the given ones, and the reason."""
     ways = trees_to(topology, np.arange(topology.servers)).ways[:, : topology.servers]
     most = int(min(ways.max(initial=0), 2.0**31))
     if float(ways.sum()) > MOST_PATHS:
@@ -275,7 +269,7 @@ def _has_route(routes: Routes, src: int, dst: int) -> bool:
 
 
 def checked(name: str, looked_at: str, failures: Iterable[str], note: str = "") -> Check:
-    """Return the check of these failures, all of which are counted and the first named."""
+    """Return the check of these failures; all are counted, the first ones are named."""
     wrong = iter(failures)
     named = tuple(islice(wrong, MOST_NAMED))
     return Check(name, looked_at, named, len(named) + sum(1 for _ in wrong), note=note)

@@ -34,7 +34,7 @@ _Case = tuple[str, tuple[int, ...]]
 
 
 def check_schedules(subject: Subject) -> Check:
-    """Return whether the schedules of the plan's collectives do what they are for."""
+    """Return whether the schedules of the plan's collectives are correct."""
     if subject.plan is None:
         return Check("schedules", skipped="a wiring has no collectives; verify a plan on it")
     cases = sorted(
@@ -56,7 +56,7 @@ def check_schedules(subject: Subject) -> Check:
 
 
 def wrong_schedules(subject: Subject, schedules: list[tuple[_Case, Transfers]]) -> Iterator[str]:
-    """Yield the schedules after which something is missing, or that send what is not there."""
+    """Yield the schedules after which a chunk is missing, or that send a missing chunk."""
     for (algorithm, members), transfers in schedules:
         name = f"{algorithm} among {len(members)} servers from {subject.server(members[0])}"
         try:
@@ -224,7 +224,7 @@ def _wrong_tables(subject: Subject, tables: ForwardingTables) -> Iterator[str]:
 def _other_links(
     subject: Subject, tables: ForwardingTables, followed: Followed
 ) -> Iterator[tuple[int, int, float, float]]:
-    """Yield where tables and routes differ; of pairs whose paths together go round, only what is more."""
+    """Yield differences between tables and routes; for pairs whose joint paths have cycles, only excess shares."""
     links = len(subject.topology)
     way = np.repeat(np.arange(len(followed.links)), np.diff(followed.links.pair_first))
     here, has = way * links + followed.links.link, followed.links.share
@@ -242,7 +242,7 @@ def _other_links(
 
 
 def _due(subject: Subject, links: int) -> tuple[Ints, Floats]:
-    """Return pair and link of every step of the paths, each once and in order; and what share of the pair crosses."""
+    """Return pair and link of every step of the paths, each once and in order, and the share of the pair there."""
     routed = subject.routed
     of = routed.steps[0]
     keys, row = np.unique(routed.pair[of] * links + subject.step_links, return_inverse=True)

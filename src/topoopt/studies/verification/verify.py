@@ -41,7 +41,7 @@ def check_numbers(subject: Subject) -> Check:
 
 
 _Row = tuple[str, Any, str, bool]
-"""Name, what is said, what comes out in words, and whether that is good."""
+"""Name, stated value, computed value as text, and whether they agree."""
 
 
 def _times(subject: Subject) -> Iterator[_Row]:
@@ -54,7 +54,7 @@ def _times(subject: Subject) -> Iterator[_Row]:
 
 
 def _bounds(subject: Subject) -> Iterator[_Row]:
-    """Yield the bounds, none of which may be above the time, and what follows from both."""
+    """Yield the bounds, all of which must be at most the time, and values derived from both."""
     plan, result = subject.plan, subject.simulated
     assert plan is not None
     time_s, bound_s = plan.outcome.iteration_time_s, plan.bounds.lower_bound_s
@@ -75,7 +75,7 @@ def _bounds(subject: Subject) -> Iterator[_Row]:
 
 
 def _facts(subject: Subject) -> Iterator[_Row]:
-    """Yield what a plan file repeats, and nobody reads, for it follows from the rest."""
+    """Yield redundant values of a plan file, which nothing reads since they follow from the rest."""
     plan, says = subject.plan, subject.document or {}
     assert plan is not None
     hops, traffic = hop_metrics(subject.topology), plan.traffic()
@@ -216,12 +216,12 @@ class VerificationAnswer:
 
 
 def verified(subject: Subject, on_progress: Progress) -> VerificationAnswer:
-    """Return what every check says.
+    """Return the results of all checks.
 
     Parameters
     ----------
     on_progress
-        Called with what is looked at, how many checks are done, and how many there are.
+        Progress callback: topic, checks done, and total.
     """
     done: dict[str, Check] = {}
     for number, (name, row) in enumerate(CHECKS.items()):
@@ -240,12 +240,12 @@ def verified(subject: Subject, on_progress: Progress) -> VerificationAnswer:
 
 
 def unread(name: str, reason: str) -> VerificationAnswer:
-    """Return the answer of a plan file that is none for a reason: one check that fails."""
+    """Return the answer for an unreadable plan file: one failed check with the reason."""
     return VerificationAnswer(name, "plan", 0, 0, (Check("file", "1 file", (reason,), 1),))
 
 
 def _same(name: str, said: Any, found: Any) -> _Row:
-    """Return whether what is said is what comes out; numbers but for rounding."""
+    """Return whether stated and computed value agree; numbers up to rounding."""
     if isinstance(said, int | float) and isinstance(found, int | float):
         return name, said, f"it is {found}", bool(np.isclose(said, found, rtol=_SAME, atol=0.0))
     return name, said, f"it is {found}", bool(said == found)

@@ -102,7 +102,7 @@ def _strong_bridges(topology: Topology) -> Iterator[tuple[int, int, int, int]]:
 def _reached(
     topology: Topology, start: int, *without: tuple[int, int]
 ) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
-    """Return which nodes a walk from one reaches that does not take some links."""
+    """Return the nodes reachable from ``start`` without some links."""
     kept = np.ones(len(topology), bool)
     kept[[topology.link_id(a, b) for a, b in without]] = False
     first = np.concatenate(([0], np.cumsum(kept)))[topology.first_link].astype(np.int32)
@@ -179,7 +179,7 @@ def _wrong_links(subject: Subject) -> Iterator[str]:
 
 
 def _wrong_bandwidths(subject: Subject) -> Iterator[str]:
-    """Yield links of which the bandwidth is not that of their ports, and those of another latency."""
+    """Yield links whose bandwidth is not that of their ports, or whose latency differs."""
     if subject.plan is None or subject.on_switches:
         return
     topology, cluster = subject.topology, subject.plan.job.cluster

@@ -104,7 +104,7 @@ def _generators(field: Field) -> tuple[list[int], list[int]]:
 
 
 def lps_exists(servers: int, degree: int, links: str) -> bool:
-    """Return whether p = degree - 1 and some q are primes of the form 4k + 1 with so many matrices mod q."""
+    """Return whether p = degree - 1 and some q are primes of the form 4k + 1 with as many matrices mod q as servers."""
     return links == "duplex" and _other_prime(servers, degree) is not None
 
 
@@ -249,7 +249,6 @@ def _bases(servers: int, degree: int) -> Iterator[tuple[str, tuple[Ints, Ints]]]
 
 
 def _line_graph(arcs: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
-    """Return the arcs from every arc to those that go on from its end."""
     src, dst = arcs
     order = np.argsort(src, kind="stable")
     src, dst = src[order], dst[order]
@@ -284,7 +283,7 @@ def bipartite_arcs(half: int) -> tuple[Ints, Ints]:
 
 
 def arithmetic_exists(servers: int, degree: int, links: str) -> bool:
-    """Return whether every server has so many others, two steps at least; cables take two interfaces for each."""
+    """Return whether there are that many steps, at least two; with cables each takes two interfaces."""
     return degree < servers and (degree >= 2 if links == "directed" else degree % 2 == 0 and degree >= 4)
 
 

@@ -1,4 +1,4 @@
-"""The circulant family: every server has a link along the same strides; what TopologyFinder builds."""
+"""The circulant family, built by TopologyFinder: every server has a link along the same strides."""
 
 import itertools
 import math
@@ -79,7 +79,7 @@ def links_along(topology: Topology, steps: Sequence[int]) -> Ints:
 
 
 def circulant_offsets(topology: Topology) -> tuple[int, ...]:
-    """Return the offsets of a topology that happens to be a circulant, else an empty tuple.
+    """Return the offsets of a topology that happens to be a circulant, otherwise an empty tuple.
 
     Every server must have equally many ports and equal bandwidth along each offset, and no switch exists.
     """
@@ -102,7 +102,7 @@ _VISITS_PER_SERVER = 500
 
 
 def circulants_exist(servers: int, degree: int, links: str) -> bool:
-    """Return whether there are so many different strides: an odd cable is that half way round."""
+    """Return whether there are enough different strides; an odd cable is the one half way around."""
     if links == "directed":
         return 1 <= degree < servers
     return (2 if servers > 2 else 1) <= degree < servers and (degree % 2 == 0 or servers % 2 == 0)
@@ -161,8 +161,6 @@ def best_of_all_strides(servers: int, degree: int, links: str) -> tuple[int, ...
 
 
 class _Search:
-    """Shared state of one search."""
-
     def __init__(self, servers: int, degree: int, links: str) -> None:
         self.servers, self.duplex = servers, links == "duplex"
         self.also = [servers // 2] if self.duplex and degree % 2 else []
@@ -190,7 +188,7 @@ class _Search:
         return best
 
     def descended(self) -> Ints32:
-        """Return what replacing one stride at a time leads to, again and again from random starts."""
+        """Return the best result of replacing one stride at a time, from repeated random starts."""
         rng = np.random.default_rng((self.servers, self.count))
         answer = np.array(self.steps[: self.count])
         self.better(answer[None, :])

@@ -5,10 +5,10 @@ rail, and interface i of one server addresses interface i of another, so no byte
 each rail carry the same load, and shortest paths stay on their rail by themselves.
 
 A fat-tree is built switch by switch or as a tree of trunks, with full bisection or oversubscribed. In a tree of trunks
-parallel switches are merged: the aggregation switches of a pod are one node, and so
-are the core switches. Under equal-split ECMP the members of a trunk carry equal shares of every flow, so
-rates on trunks are those of the full tree; only hash collisions of single-path ECMP are lost. Plans use
-trunks, as these have fewer links and one path a pair; packets need the switches.
+parallel switches are merged: the aggregation switches of a pod are one node, and so are the core switches. Under
+equal-split ECMP the members of a trunk carry equal shares of every flow, so rates on trunks are those of the full
+tree; only hash collisions of single-path ECMP are lost. Plans use trunks, as these have fewer links and one path a
+pair; packets need the switches.
 """
 
 from math import ceil
@@ -53,7 +53,7 @@ def rail(
     Raises
     ------
     InvalidInput
-        If ``oversubscription`` is below 1, or leaves of so many ports cannot join the servers.
+        If ``oversubscription`` is below 1, or leaves with these ports cannot join the servers.
 
     Examples
     --------
@@ -117,8 +117,8 @@ def fat_tree(
     oversubscription : float
         Bandwidth into a full ToR from its servers over bandwidth out of it; 2 in the paper's "Oversub.
         Fat-tree". A ToR has (k/2) / oversubscription uplinks, rounded up, to as many aggregation switches in
-        its pod; where it is rounded, they are slower than a server's link. The tiers above carry what the
-        ToRs can send.
+        its pod; where it is rounded, they are slower than a server's link. The tiers above carry the
+        uplinks of all ToRs.
     arity : int, optional
         The k, even; by default the smallest that holds the servers.
     switches : bool
@@ -199,7 +199,7 @@ def check_oversubscription(place: str, oversubscription: float) -> None:
 
 
 def thinned_uplinks(downlinks: int, bandwidth_bps: float, oversubscription: float) -> tuple[int, float]:
-    """Return how many uplinks a switch of so many downlinks has, and the bandwidth of one."""
+    """Return the uplinks of a switch, and the bandwidth of each."""
     uplinks = max(ceil(downlinks / oversubscription - 1e-9), 1)
     return uplinks, downlinks * bandwidth_bps / oversubscription / uplinks
 

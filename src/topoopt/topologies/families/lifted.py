@@ -26,10 +26,10 @@ Tick = Callable[[float], None]
 _CHUNK_S = 0.1
 _PILOT, _LEVELS = 64, 8  # steps that say how long one takes; hops that one looks at
 _SPREAD_S, _WORD_S, _STEP_S, _PLACE_S = 7e-9, 0.1e-9, 2e-7, 5e-9
-"""Costs of asking one neighbor, of one of its words, of a step, and of one place of a cycle, measured on a 2020
-core."""
+"""Costs of one neighbor, one of its words, a step, and a place of a cycle, measured on a 2020 core."""
 _HOT, _COOLS = 24.0, 1 / 16
-"""Hops of all pairs, of 128 servers, that a move may cost with a chance of 1/e at first; what is left of it at last.
+"""Hops of all pairs, of 128 servers, that a move may cost with probability 1/e at first; and the fraction at the
+end.
 
 Measured best of 12 to 120, for 3, 4 and 8 interfaces; it grows with the root of the servers, for 1,024 and 4,096.
 """
@@ -85,7 +85,7 @@ class LiftShape:
 def lifted(
     shape: LiftShape, seed: int, search_s: float = 0.0, tick: Tick = lambda spent_s: None
 ) -> DirectWiring:
-    """Return a union of Hamiltonian cycles, annealed on the hops of all pairs for about so many seconds.
+    """Return a union of Hamiltonian cycles, annealed on the hops of all pairs for about ``search_s`` seconds.
 
     A cycle is an order p of the orbits and voltages v: (p_i, r) is joined to (p_{i+1}, r + v_i). It is one
     Hamiltonian cycle of all servers where the sum of its voltages has no factor in common with the group, which
@@ -153,8 +153,6 @@ def lifted_of(
 
 @dataclass(slots=True)
 class _State:
-    """A search under way."""
-
     lift: Lift
     reach: Reach
     best: tuple[Ints, Ints, Ints]
@@ -185,7 +183,7 @@ def _matching(shape: LiftShape, rng: np.random.Generator) -> Ints:
 
 
 def _anneal(shape: LiftShape, lift: Lift, rng: np.random.Generator, search_s: float, tick: Tick) -> None:
-    """Cool down over about so many seconds of work; what is best then is in the lift."""
+    """Anneal for about ``search_s`` seconds of work; ``lift`` then holds the best result."""
     state = _searched(shape, lift, rng)
     hot = _HOT * math.sqrt(shape.servers / 128)
     total, least, _, work = _steps(shape, state, _PILOT, hot, 1.0)

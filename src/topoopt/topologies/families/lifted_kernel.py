@@ -1,15 +1,15 @@
 """Circulants and unions of lifted cycles with the fewest hops, compiled.
 
-Server (o, r) stands for orbit o < m and element r of the integers mod g; what one server of an orbit sees, they all
-see, so that breadth-first search from the m servers of r = 0 says all, a bit for each of them.
+Server (o, r) is orbit o < m and element r of the integers mod g; all servers of an orbit have equal views, so that
+breadth-first search from the m servers with r = 0 suffices, one bit for each of them.
 
 Arrays
 ------
-order, voltage : int64 (places,)       the orbits of each cycle in turn, and what is added to r on the way to the next
+order, voltage : int64 (places,)       the orbits of each cycle in turn, and the increment of r to the next
 first : int64 (cycles + 1,)            cycle c takes the places ``first[c] : first[c + 1]``
 column : int64 (cycles,)               first column of ``near`` that a cycle fills: one of its own a factor
 mate : int64 (orbits,) or (0,)         of an odd degree: the partner of each server in a matching, in the last column
-near, shift : int64 (orbits, fibers)   the orbit from which a fiber comes, and what to add to r to find the sender
+near, shift : int64 (orbits, fibers)   the orbit from which a fiber comes, and the increment of r to the sender
 old, new : uint64 (orbits * g * words,) bits of the sources that reached each server, 64 a word
 kept : int64 (2, longest cycle)        room for a cycle as it was
 state : uint64 (1,)                    of the random numbers
@@ -76,7 +76,7 @@ def anneal(
     hot: float,
     cooling: float,
 ) -> tuple[int, int, float, int]:
-    """Make so many steps from ``total`` hops on; return the total, the least so far, how hot it is, and the work.
+    """Run annealing steps from ``total`` hops; return the total, the least so far, the temperature, and the work.
 
     The work is how often all neighbors were asked. ``best`` takes order, voltages and mates of the least. The threshold
     of Metropolis is drawn before a move is judged, so that a bad one is given up once it is passed.
@@ -199,7 +199,6 @@ def _total_hops(near: Ints, shift: Ints, old: Words, new: Words, group: int, mos
 
 @compiled
 def _start(reach: Words, orbits: int, group: int) -> None:
-    """Let every source have reached itself."""
     for i in range(len(reach)):
         reach[i] = np.uint64(0)
     words = len(reach) // (orbits * group)
@@ -246,7 +245,6 @@ def _or(into: Words, values: Words) -> None:
 
 @compiled
 def _bits(words: Words) -> int:
-    """Return how many bits are set."""
     count = np.uint64(0)
     for i in range(len(words)):
         x = words[i]
@@ -275,7 +273,6 @@ def _restore(lift: Lift, kept: Ints, c: int) -> None:
 
 @compiled
 def _lay(lift: Lift, c: int, group: int, duplex: bool) -> None:
-    """Fill the columns of one cycle."""
     begin, end, column = lift.first[c], lift.first[c + 1], lift.column[c]
     for i in range(begin, end):
         here, step = lift.order[i], lift.voltage[i]
@@ -334,7 +331,7 @@ def _move(lift: Lift, state: Words, c: int, group: int) -> bool:
 
 @compiled
 def _reverse(lift: Lift, state: Words, begin: int, size: int, i: int, j: int, group: int) -> bool:
-    """Walk the stretch from place i to place j the other way round; the sum of all voltages stays."""
+    """Reverse the stretch from place i to place j; the sum of all voltages stays."""
     length = (j - i + size) % size + 1
     if length > size - 1:
         return False
@@ -358,7 +355,6 @@ def _reverse(lift: Lift, state: Words, begin: int, size: int, i: int, j: int, gr
 
 @compiled
 def _redraw(lift: Lift, state: Words, begin: int, size: int, i: int, group: int) -> bool:
-    """Draw one voltage anew; the sum of all has no factor in common with the group."""
     others = -lift.voltage[begin + i]
     for k in range(size):
         others += lift.voltage[begin + k]
@@ -372,14 +368,13 @@ def _redraw(lift: Lift, state: Words, begin: int, size: int, i: int, group: int)
 
 @compiled
 def _swap_mates(mate: Ints, a: int, b: int) -> None:
-    """Make a and b partners, and their old partners."""
     c, d = mate[a], mate[b]
     mate[a], mate[b], mate[c], mate[d] = b, a, d, c
 
 
 @compiled
 def _parts(mate: Ints, odd: int) -> int:
-    """Return 1 if the matching is one cycle with the cables 2i, 2i + 1 (of 2i + 1, 2i + 2 if odd), else 2."""
+    """Return 1 if the matching is one cycle with the cables 2i, 2i + 1 (2i + 1, 2i + 2 if odd), else 2."""
     size = len(mate)
     here, met = int(np.int64(0)), int(np.int64(0))
     while True:
@@ -393,7 +388,7 @@ def _parts(mate: Ints, odd: int) -> int:
 
 @compiled
 def _all_parts(mate: Ints, odd: int, seen: Ints) -> int:
-    """Return how many cycles the matching makes with the cables 2i, 2i + 1 (of 2i + 1, 2i + 2 if odd)."""
+    """Return the number of cycles of the matching with the cables 2i, 2i + 1 (2i + 1, 2i + 2 if odd)."""
     size, parts = len(mate), int(np.int64(0))
     for i in range(size):
         seen[i] = 0
@@ -411,7 +406,6 @@ def _all_parts(mate: Ints, odd: int, seen: Ints) -> int:
 
 @compiled
 def _below(most: int, state: Words) -> int:
-    """Return a random number from 0 to most - 1."""
     return int(uniform(state) * most)
 
 

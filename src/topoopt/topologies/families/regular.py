@@ -102,7 +102,7 @@ def expander(
     join the same pair. Above, every n-1 ports make one full mesh and the rest is random.
 
     The random part is a Hamiltonian cycle plus a random graph on the other ports. For degrees of 3 and
-    more such sums are contiguous with uniform random regular graphs (what almost surely holds for one
+    more such sums are contiguous with uniform random regular graphs (every property that almost surely holds for one
     holds for the other) [2]_, and the cycle makes them connected.
 
     Raises

@@ -48,7 +48,7 @@ def torus(
     Raises
     ------
     InvalidInput
-        If ``dimensions`` is not 1, 2 or 3, or no grid of so many servers can be twisted.
+        If ``dimensions`` is not 1, 2 or 3, or no grid of these servers can be twisted.
 
     References
     ----------
@@ -83,7 +83,6 @@ def _twistable_shape(servers: int, dimensions: int, most_neighbors: int) -> tupl
 
 
 def _shifted(grid: Ints, axis: int, way: int, twisted: bool) -> Ints:
-    """Return every server's neighbor along an axis."""
     moved = np.roll(grid, way, axis)
     if twisted:
         edge = (slice(None),) * axis + (0 if way == 1 else -1,)
@@ -120,7 +119,7 @@ def torus_shape(servers: int, dimensions: int, most_neighbors: int = 6) -> tuple
 
 
 def _grids(servers: int, dimensions: int, shortest: int = 2) -> Iterator[tuple[int, ...]]:
-    """Yield the ways to write a number as a product of so many sides or fewer, ascending, none of 1."""
+    """Yield the factorizations of a number into at most this many ascending sides, none of them 1."""
     yield (servers,)
     if dimensions > 1:
         for side in range(shortest, int(servers**0.5) + 1):
@@ -129,7 +128,7 @@ def _grids(servers: int, dimensions: int, shortest: int = 2) -> Iterator[tuple[i
 
 
 def tori_exist(servers: int, degree: int, links: str) -> bool:
-    """Return whether there is a grid of so many axes, none of them shorter than three servers."""
+    """Return whether there is a grid with this many axes, none of them shorter than three servers."""
     return links == "duplex" and degree % 2 == 0 and degree >= 4 and bool(_sides(servers, degree // 2))
 
 
@@ -206,7 +205,7 @@ def product_wiring(family: str, factors: Sequence[Factor], links: str) -> Direct
 def _best(
     servers: int, degree: int, links: str, whole: bool = True
 ) -> tuple[float, tuple[Factor, ...]] | None:
-    """Return mean hops, a server's way to itself counted, and factors; ``whole`` allows one factor alone."""
+    """Return mean hops, counting a server itself, and factors; ``whole`` allows a single factor."""
     found: list[tuple[float, tuple[Factor, ...]]] = []
     if whole and circulants_exist(servers, degree, links):
         strides = best_of_all_strides(servers, degree, links)

@@ -137,7 +137,7 @@ class WiringAnswer:
 
     @property
     def moore_average_hops(self) -> float:
-        """No wiring of so many interfaces has less."""
+        """Moore bound: no wiring with these interfaces has less."""
         return moore_average_hops(self.wiring.servers, self.wiring.degree, self.wiring.links)
 
     @property
@@ -165,7 +165,7 @@ class WiringAnswer:
         return tuple(lines)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the answer as a mapping; the keys of a network of strides are all there."""
+        """Return the answer as a mapping, including all keys of a network of strides."""
         wiring, hops = self.wiring, self.chosen.hops
         strides = wiring.recipe.get("strides")  # of a file, anything
         return {
@@ -211,13 +211,13 @@ class WiringAnswer:
 
 
 def most_rings(wiring: DirectWiring) -> int:
-    """Return how many rings that share no link the ports would do for: a cable both ways, of d ports d/2."""
+    """Return the number of link-disjoint rings that the ports allow: with duplex cables, d ports allow d/2."""
     ways = 2 if wiring.links == "duplex" else 1
     return min(int(np.bincount(end, minlength=wiring.servers).min()) for end in wiring.arcs) // ways
 
 
 def rings_warning(wiring: DirectWiring) -> tuple[str, ...]:
-    """Return what to know where a wiring has fewer rings than its ports would do for; nothing where it has them."""
+    """Return a warning where a wiring has fewer rings than its ports allow; else an empty tuple."""
     most, found = most_rings(wiring), sum(ring.share for ring in wiring.rings)
     if found >= most and wiring.rings:
         return ()

@@ -74,8 +74,6 @@ class _Usual:
 
 
 class _Reader:
-    """State of the parser: the graph read so far and the position of the next token."""
-
     def __init__(self, tokens: list[Token]) -> None:
         self.tokens = tokens
         self.at = 0
@@ -130,7 +128,7 @@ class _Reader:
         return self._edges(usual, depth)
 
     def _edges(self, usual: _Usual, depth: int) -> list[_End]:
-        """Read a node, or nodes that edges join one after the other; a subgraph stands for its nodes."""
+        """Parse a node, or a chain of edges; a subgraph represents its nodes."""
         first = self._peek("a node")
         groups = [self._ends(usual, depth)]
         lines = [first.line]
@@ -184,7 +182,6 @@ class _Reader:
         self.links.append(ForeignLink(f"line {line}", (a[0], b[0]), {**ports, **says}))
 
     def _attributes(self) -> dict[str, Any]:
-        """Read lists of attributes in brackets."""
         return dict(self._attribute_pairs())
 
     def _attribute_pairs(self) -> Iterator[tuple[str, Any]]:
@@ -232,12 +229,12 @@ class _Reader:
 
 
 def dot_tokens(text: str) -> Iterator[Token]:
-    """Yield what stands in a DOT file, without remarks; quoted parts that a + joins are one word.
+    """Yield the tokens of a DOT file, without comments; quoted parts joined by + are merged.
 
     Raises
     ------
     InvalidInput
-        With the line, for what belongs to no DOT file, or quotes or brackets that do not end.
+        With the line, for invalid DOT syntax, or unterminated quotes or brackets.
     """
     held: Token | None = None  # a quoted word that a + may go on with
     joins = False
@@ -279,7 +276,7 @@ def _pieces(text: str) -> Iterator[Token]:
 
 
 def _html(text: str, start: int, line: int) -> str:
-    """Return a label between < and >, which may hold tags."""
+    """Return an HTML label between < and >, which may hold tags."""
     depth = 0
     for sign in re.compile("[<>]").finditer(text, start):
         depth += 1 if sign[0] == "<" else -1

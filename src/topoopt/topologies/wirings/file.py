@@ -72,7 +72,7 @@ def write_wiring_file(path: str | Path, wiring: DirectWiring, ports: PortedLinks
 
 
 def wiring_attributes(wiring: DirectWiring, ports: PortedLinks) -> dict[str, Any]:
-    """Return what a wiring file says of the wiring as a whole."""
+    """Return the graph attributes of a wiring file."""
     return {
         "format": FORMAT,
         **fields_of(wiring, "servers", "degree", "links", "family", "group", "recipe"),
@@ -87,20 +87,20 @@ def read_wiring_file(
 ) -> tuple[DirectWiring, PortedLinks | None]:
     """Return the wiring of a file, and the ports of its links where the file says them.
 
-    A file of :func:`write_wiring_file` is read with ports and rings, and gives links and degree itself. Other files
-    hold a graph: node-link JSON (``edges`` or ``links`` with ``source`` and ``target``), GraphML, DOT, or two servers
-    a line, such as ``0 1``; what follows a # is a remark. A link that stands twice has two ports. Servers that have
-    names keep them in ``recipe["names"]``, with the bandwidth and latency that all links have.
+    A file of :func:`write_wiring_file` is read with ports and rings, and gives links and degree itself. Other
+    files hold a graph: node-link JSON (``edges`` or ``links`` with ``source`` and ``target``), GraphML, DOT, or
+    two servers per line, such as ``0 1``; text after a # is a comment. A repeated link has two ports. Named
+    servers keep their names in ``recipe["names"]``, with the bandwidth and latency common to all links.
 
     Parameters
     ----------
     links : str, optional
-        ``duplex``: each link is a cable, both ways. ``directed``: a fiber from the first to the second. Where not
-        given, as the file says, else duplex; if every link stands there and back, these two are one cable.
+        ``duplex``: each link is a cable, both ways. ``directed``: a fiber from the first to the second. By default
+        as in the file, else duplex; if the file has the reverse of every link, each such pair is one cable.
     degree : int, optional
         Ports of a server; of fewer links, ports are idle.
     only_listed : bool
-        Whether these two are meant for files that do not say them, and not compared with what others say.
+        Whether these two apply only to files without them, and are not compared with those of others.
 
     Raises
     ------
@@ -270,7 +270,6 @@ def written_wiring(document: Mapping[str, Any], text: str, place: str) -> tuple[
 
 
 def _check_ends(rows: Any, text: str) -> None:
-    """Refuse a cable of which an end is missing."""
     for index, row in enumerate(rows if isinstance(rows, list) else []):
         missing = set(LinkPart.model_fields) - set(row) if isinstance(row, dict) else set()
         if missing:
@@ -282,7 +281,7 @@ def _check_ends(rows: Any, text: str) -> None:
 
 
 def _check_ports(graph: GraphPart, ports: PortedLinks, text: str) -> None:
-    """Refuse what cannot be plugged in like this, by server, port and line."""
+    """Refuse connections that are impossible, naming server, port and line."""
     duplex = graph.links == "duplex"
     taken: dict[Port, int] = {}
     ends = (("source", ports.src, ports.src_port), ("target", ports.dst, ports.dst_port))
@@ -319,7 +318,7 @@ def _check_ports(graph: GraphPart, ports: PortedLinks, text: str) -> None:
 
 
 def _check_idle(graph: GraphPart, taken: Mapping[Port, int], text: str) -> None:
-    """Refuse a cable end that is missing, and one that is said to be idle and is not."""
+    """Refuse a missing cable end, and one that is marked idle but is not."""
     idle = set(graph.idle)
     for side, server, port in graph.idle:
         if (side, server, port) in taken:
@@ -349,7 +348,6 @@ def _checked_ring(graph: GraphPart, index: int, arcs: tuple[Ints, Ints]) -> Ints
 
 
 def _place_of(server: int, ports: PortedLinks, text: str) -> str:
-    """Return a line and a port of a server."""
     for ends, numbers in ((ports.src, ports.src_port), (ports.dst, ports.dst_port)):
         for link in np.flatnonzero(ends == server)[:1].tolist():
             return f"{_line(text, link)}: server {server}, port {int(numbers[link])}"
@@ -357,6 +355,5 @@ def _place_of(server: int, ports: PortedLinks, text: str) -> str:
 
 
 def _line(text: str, link: int) -> str:
-    """Return where a link stands; of a file that was written otherwise its number."""
     found = [match.start() for match in re.finditer(r'\{[^{}]*"(source|target)(_port)?"\s*:[^{}]*\}', text)]
     return f"line {text.count(chr(10), 0, found[link]) + 1}" if link < len(found) else f"links[{link}]"

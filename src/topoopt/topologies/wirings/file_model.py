@@ -112,12 +112,12 @@ NUMBERS = ("servers", "degree", "group", "interfaces_per_panel")
 
 
 def exported_document(graph: ForeignGraph) -> dict[str, Any]:
-    """Return what a wiring file would say.
+    """Return the document of a wiring file.
 
     Raises
     ------
     InvalidInput
-        If a node has no number, a link no ports, or an attribute of the graph is not what it should be.
+        If a node has no number, a link no ports, or an attribute of the graph is invalid.
     """
     number = {node.name: _number(node.says.get("number"), f"{node.place}: number") for node in graph.nodes}
     says = {name: value for name, value in graph.says.items() if name in GraphPart.model_fields}
@@ -227,7 +227,7 @@ def _joined(columns: list[_Columns], interfaces_per_panel: int) -> PortedLinks:
 
 
 def _nth(values: Ints) -> Ints:
-    """Return how often each value stood before."""
+    """Return the number of earlier occurrences of each value."""
     order = np.argsort(values, kind="stable")
     ranked = values[order]
     place = np.arange(len(values)) - np.searchsorted(ranked, ranked)

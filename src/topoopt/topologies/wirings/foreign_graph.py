@@ -23,7 +23,7 @@ LONGEST_NAME = 200
 
 @dataclass(frozen=True, slots=True)
 class ForeignNode:
-    """A node: where it stands in the file, its name there, and its attributes."""
+    """A node: its place in the file, its name there, and its attributes."""
 
     place: str
     name: str
@@ -32,7 +32,7 @@ class ForeignNode:
 
 @dataclass(frozen=True, slots=True)
 class ForeignLink:
-    """A link: where it stands in the file, the names of its two ends, and its attributes."""
+    """A link: its place in the file, the names of its two ends, and its attributes."""
 
     place: str
     ends: tuple[str, str]
@@ -111,8 +111,6 @@ def graphml_graph(text: str) -> ForeignGraph:
 
 
 class _Reader:
-    """State of the parser: the graph read so far, and the element that text belongs to."""
-
     def __init__(self) -> None:
         self.parser = expat.ParserCreate()
         self.parser.StartElementHandler = self._start

@@ -57,7 +57,7 @@ class Numbering:
     names: tuple[str, ...]
 
     def shown(self, server: int) -> str:
-        """Return what messages call a server."""
+        """Return a server's name for messages."""
         return f"server {self.names[server]}" if self.names else f"server {server}"
 
 
@@ -101,7 +101,7 @@ def listed_wiring(
 
 
 def _cables_said_both_ways(rows: Sequence[_Row]) -> list[_Row]:
-    """Return each cable once where every link stands in the file there and back; nothing where one has none back."""
+    """Return each cable once if every link has its reverse in the file; otherwise empty."""
     there = Counter((a, b) for _, a, b in rows)
     if any(there[b, a] != count for (a, b), count in there.items()):
         return []
@@ -217,7 +217,7 @@ def _numbering(graph: ForeignGraph, ids: Sequence[str]) -> Numbering:
 
 
 def natural(name: str) -> tuple[tuple[bool, int, str], ...]:
-    """Return what to sort names by, so that numbers in them count as such: srv2 comes before srv10."""
+    """Return a sort key that orders numbers in names by value: srv2 comes before srv10."""
     return tuple(
         (part.isdecimal(), int(part[:18]) if part.isdecimal() else 0, part)
         for part in re.split(r"(\d+)", name)
@@ -263,7 +263,7 @@ def refuse_parts(wiring: DirectWiring, place_of: Callable[[int], str], root_name
 
 
 def listed_graph(text: str) -> ForeignGraph:
-    """Return the graph of a list of links; what follows a # is a remark.
+    """Return the graph of a list of links; text after a # is a comment.
 
     Raises
     ------

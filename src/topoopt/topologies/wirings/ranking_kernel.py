@@ -1,15 +1,15 @@
 """Shortest routes of a uniform all-to-all that keep the fullest link as empty as can be, compiled.
 
-Every server sends 1 to every other. What goes to server (o, 0) says what goes to all of orbit o, turned; a link stands
-for all that are turned into it.
+Every server sends 1 to every other. Traffic to server (o, 0) represents that to all of orbit o, rotated; a link
+represents all its rotations.
 
 Arrays
 ------
 near, shift : int64 (orbits, fibers)    where fiber k into an orbit comes from
 hops, order : int32 (orbits, servers)   links from each server to the one of each orbit; servers, the nearest first
 loads, aside, price : float64 (orbits, fibers)  of the links
-cost, flow : float64 (servers,)         of the cheapest shortest way; what a server passes on
-way : int32 (servers, 2)                the receiving server and the fiber of that way
+cost, flow : float64 (servers,)         cost of the cheapest shortest path; traffic that a server passes on
+way : int32 (servers, 2)                the receiving server and the fiber of that path
 """
 
 from typing import NamedTuple
@@ -88,7 +88,7 @@ def _order(near: Ints, shift: Ints, group: int, hops: Ints32, order: Ints32, to:
 
 @compiled
 def _route(near: Ints, shift: Ints, group: int, rooms: Rooms, loads: Floats) -> None:
-    """Add to the loads what every server sends along the cheapest of its shortest ways."""
+    """Add the load of all servers' traffic along the cheapest of its shortest paths."""
     orbits, fibers = near.shape
     cost, flow, way, price = rooms.cost, rooms.flow, rooms.way, rooms.price
     for to in range(orbits):
@@ -115,7 +115,7 @@ def _route(near: Ints, shift: Ints, group: int, rooms: Rooms, loads: Floats) -> 
 
 @compiled
 def _best_step(loads: Floats, aside: Floats, usual: float) -> float:
-    """Return how far to go: what empties the fullest link most, or a little of the usual step."""
+    """Return the step length: the one that unloads the fullest link most, or a fraction of the default."""
     best, least = 0.25 * usual, np.inf
     for part in range(1, 9):
         step = usual * part / 4.0

@@ -1,9 +1,9 @@
 """The search for the best wiring: all families that exist, judged, beside lifted unions of cycles.
 
-Wirings that long searches found, for usual numbers of servers and interfaces: recipes, and how good each one is.
+Wirings found by long searches, for common numbers of servers and interfaces: recipes and figures.
 
-The rows are made by ``python -m benchmarks.known_wirings``. Cycles are divided by ``|``; a cycle ``in order`` visits
-0, 1, 2, …, and one voltage stands for all of a cycle.
+The rows are made by ``python -m benchmarks.known_wirings``. Cycles are divided by `` ``; a cycle ``in order``
+visits 0, 1, 2, …, and a single voltage applies to all of a cycle.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,8 +26,7 @@ from topoopt.topologies.wirings.answer import JudgedWiring, best_of, frontier, j
 BEST = "best"
 LIFTED = "lifted"
 OBJECTIVES = ("hops", "balanced")
-"""Objectives that the chosen wiring minimizes: mean hops, or mean hops weighted by the fullest link of an
-all-to-all."""
+"""Objectives to minimize: mean hops, or mean hops weighted by the fullest link of an all-to-all."""
 _QUICK_S, _LONGER_QUICK_S, _FEW = 0.5, 1.0, 1000
 _LONGEST_SEARCH_S = 86_400
 _SEARCH_S, _LONGER_SEARCH_S, _REQUEST_MANY, _LARGE = 3.0, 10.0, 512, 8192
@@ -134,17 +133,17 @@ class FoundWirings:
 
     @property
     def moore_average_hops(self) -> float:
-        """No wiring of so many interfaces has less."""
+        """Moore bound: no wiring with these interfaces has less."""
         return moore_average_hops(self.request.servers, self.request.degree, self.request.links)
 
 
 def search_wirings(
     request: WiringRequest, on_progress: Progress = silent, word: str = "family"
 ) -> FoundWirings:
-    """Return the best wiring that was found, and those that are better in something; ``word`` is for messages.
+    """Return the best wiring found, and those best in another figure; ``word`` is used in messages.
 
-    Seed 0 begins with what is known of longer searches, and searches on only for a budget that is asked for; another
-    seed begins at nothing. Equal requests give equal answers; a search that is interrupted gives the best so far, if
+    Seed 0 begins with the known results of longer searches, and searches on only with an explicit budget; another
+    seed begins from scratch. Equal requests give equal answers; an interrupted search gives the best so far, if
     there is one.
 
     Raises
@@ -176,14 +175,14 @@ def search_wirings(
 
 
 def _known(request: WiringRequest, names: tuple[str, ...]) -> tuple[JudgedWiring, ...]:
-    """Return what a search may begin with; other seeds are for who wants another wiring."""
+    """Return the known wirings to start from; other seeds are for users who want another wiring."""
     if LIFTED not in names or request.seed or request.ring_group:
         return ()
     return known_judged(request.servers, request.degree, request.links)
 
 
 def _is_enough(request: WiringRequest, known: tuple[JudgedWiring, ...]) -> bool:
-    """Return whether a search would be in vain: what is known took longer than the usual budget, or is the best."""
+    """Return whether a search is pointless: the known wiring took longer than the default budget, or is optimal."""
     if not known or not request.budget_s:
         return bool(known)
     least = moore_average_hops(request.servers, request.degree, request.links)
@@ -198,14 +197,12 @@ def _even(request: WiringRequest) -> WiringRequest:
 
 
 def _whole(wiring: DirectWiring, request: WiringRequest) -> DirectWiring:
-    """Return the wiring with the interface that was left out."""
     return wiring if wiring.degree == request.degree else with_odd_interface(wiring, request.seed)
 
 
 def _wirings(
     request: WiringRequest, names: tuple[str, ...], searches: bool, on_progress: Progress
 ) -> Iterator[DirectWiring]:
-    """Yield every wiring that is worth judging."""
     for index, name in enumerate(names):
         on_progress(f"looking at {name} wirings", index, len(names))
         if name == LIFTED or (request.servers > _LARGEST_UNASKED and request.family == BEST):
@@ -281,9 +278,9 @@ def _groups(request: WiringRequest) -> list[int]:
 
 
 def known_wirings(servers: int, degree: int, links: str = "duplex") -> tuple[DirectWiring, ...]:
-    """Return what is known to be good: by hops, and then by how even a uniform all-to-all loads the links.
+    """Return known good wirings: by hops, then by how evenly a uniform all-to-all loads the links.
 
-    Empty for numbers that are not usual. The last may have more hops than the first: no one is best in everything.
+    Empty for uncommon numbers. The last may have more hops than the first: no one is best in everything.
 
     Examples
     --------
@@ -306,7 +303,6 @@ def known_judged(servers: int, degree: int, links: str = "duplex") -> tuple[Judg
 
 @cache
 def _rows() -> Mapping[tuple[int, int, str], tuple[dict[str, str], ...]]:
-    """Return all rows by servers, degree and kind of link."""
     found: dict[tuple[int, int, str], tuple[dict[str, str], ...]] = {}
     for row in packaged_rows("topologies.wirings", "known_wirings"):
         key = int(row["servers"]), int(row["degree"]), row["links"]
@@ -336,7 +332,7 @@ def _figure(cell: str) -> float | None:
 def quick_search_s(servers: int, degree: int) -> float:
     """Return seconds of search after which a lifted wiring has about 1 % more hops than after 10 s.
 
-    Measured at 17 sizes of 20 to 3,000 servers with 3, 4, 6 and 8 interfaces, none of them usual: at most 0.9 % more
+    Measured at 17 sizes of 20 to 3,000 servers with 3, 4, 6 and 8 interfaces, none of them common: at most 0.9 % more
     (2,003 servers of 4: 0.85 %; 998 of 3: 0.77 %; 331 of 4: 0.81 %), 0.4 % in the mean.
     """
     return _LONGER_QUICK_S if degree % 2 or servers > _FEW else _QUICK_S
@@ -351,7 +347,7 @@ def exists(family: str, servers: int, degree: int, links: str) -> bool:
 
 
 def families_of(request: WiringRequest, word: str = "family") -> tuple[str, ...]:
-    """Return the families to look at; ``word`` is what the one who asks calls a family.
+    """Return the families to search; ``word`` is the caller's term for a family in messages.
 
     Raises
     ------
@@ -389,7 +385,7 @@ def _nearest(request: WiringRequest) -> Iterator[tuple[int, int]]:
 
 
 def _other_in_both(request: WiringRequest) -> Iterator[tuple[int, int]]:
-    """Yield the nearest servers of the nearest degree at which there are any, both others than those asked for."""
+    """Yield the nearest servers at the nearest degree with any, where both differ from those requested."""
     for more in range(1, _MORE_PORTS):
         for ports in (request.degree - more, request.degree + more):
             for other in _nearest(replace(request, degree=ports)) if 0 < ports < request.servers else ():

@@ -1,4 +1,4 @@
-"""All communication of an iteration: what goes with the passes, and what the weights need beside them."""
+"""All communication of an iteration: in the passes, and for the weights."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -34,8 +34,8 @@ def communications(
 ) -> tuple[Communication, ...]:
     """Return everything that the ranks send each other in one iteration.
 
-    Groups of one rank and what is idle are left out. The configuration is taken as it is: whoever has it from a
-    user checks it first with :func:`~topoopt.transformers.check_configuration`.
+    Groups of one rank and idle communication are omitted. The configuration is not checked: callers check that of a
+    user first with :func:`~topoopt.transformers.check_configuration`.
 
     Parameters
     ----------
@@ -86,8 +86,8 @@ def _weights(
 ) -> Iterator[Communication]:
     """Yield the gradients and parameters of a stage that its ranks have in common, of DualPipe those of both stages.
 
-    ``whole``: gradients are reduced whole with ZeRO 1, too.
-    Frozen weights have no gradients; with ZeRO 3 they are gathered like all others.
+    ``whole``: gradients are reduced whole with ZeRO 1, too. Frozen weights have no gradients; with ZeRO 3 they are
+    gathered like all others.
     """
     held, trained = (of(model, configuration, stage) for of in (rank_parameters, trained_parameters))
     adapted, width = configuration.adapter_rank > 0, gradient_bytes(configuration)
@@ -137,8 +137,8 @@ def _shards(configuration: Configuration, groups: Ints, kind: str) -> tuple[Ints
 def _messages(zero: int, blocks: tuple[int, ...]) -> list[tuple[int, int]]:
     """Return the parameters of a message and how many such messages there are.
 
-    With ZeRO 2 and 3 every block (a layer, or what is outside the layers) is one, which leaves while the next one
-    computes; otherwise all of them together.
+    With ZeRO 2 and 3 every block (a layer, or the parameters outside the layers) is separate, and communicates
+    while the next one computes; otherwise all of them together.
     """
     if zero < 2:
         return [(sum(blocks), 1)]
@@ -166,7 +166,7 @@ def _shared_out(configuration: Configuration, whole: bool) -> tuple[tuple[str, s
 def _tied_embedding(
     model: TransformerModel, configuration: Configuration, ranks: Ranks
 ) -> Iterator[Communication]:
-    """Yield the sum of the gradients of an embedding that the first and the last stage both hold.
+    """Yield the AllReduce of the gradients of an embedding that the first and the last stage share.
 
     With DualPipe either rank holds both stages, and they are replicas of each other.
     """

@@ -52,12 +52,7 @@ class Routing:
     def between_servers(self, weights: Floats, index: Ints) -> Floats:
         """Return the same for servers, shape (servers, servers).
 
-        On the diagonal is what goes on inside: to each rank, but the one at which a token enters the server.
-
-        Parameters
-        ----------
-        index : int64 array, shape (ranks,)
-            Server of each rank.
+        The diagonal is forwarding inside: to each rank except the one at which a token enters the server.
         """
         there = weights.T if self.back else weights
         inside = np.zeros((len(index), int(index.max()) + 1))
@@ -71,8 +66,7 @@ class Routing:
 KINDS = ("tp", "cp", "ep", "pp", "dp", "embedding")
 """Reasons for communication between ranks; ``dp`` includes the gradients of experts."""
 DISPATCH_BYTES = {"fp32": 4.0, "bf16": 2.0, "fp8": 1 + 4 / 128}
-"""Bytes per element of a token sent to experts; in 8 bits with a scale of 4 bytes for each 128 (DeepSeek-V3,
-section 3.3.1)."""
+"""Bytes per element of a token sent to experts; in 8 bits with a 4-byte scale per 128 (DeepSeek-V3, 3.3.1)."""
 SUMMED_IN_32_BITS = ("bf16",)
 """Precisions whose gradients Megatron-LM sums and reduces in 32 bits (arguments.py: ``bf16`` sets
 ``accumulate_allreduce_grads_in_fp32``). The 8-bit and 4-bit recipes of NeMo and Megatron Bridge reduce them in 16
@@ -80,7 +74,7 @@ SUMMED_IN_32_BITS = ("bf16",)
 
 
 def no_weights() -> Floats:
-    """Return the weights of what is no all-to-all."""
+    """Return the weights of collectives other than all-to-all."""
     return np.zeros((0, 0))
 
 
@@ -99,8 +93,8 @@ class Communication:
     groups : int64 array, shape (groups, size)
         Ranks, in ring order.
     message_bytes : int
-        The whole buffer S of one rank: what an AllReduce sums, what is there after an all-gather or before a
-        reduce-scatter, what a rank has for all ranks of an all-to-all, what is sent.
+        The whole buffer S of one rank: the summed buffer of an AllReduce, the result of an all-gather, the input of a
+        reduce-scatter, the data of a rank for all ranks of an all-to-all, the message of a send.
     count : int
     stage : int
         Pipeline stage of the groups; of a ``send`` the sender's, of ``embedding`` the first. What DualPipe does with
@@ -146,7 +140,8 @@ class Communication:
     def wire_bytes(self) -> float:
         """Bytes that leave ranks for others in the whole iteration, over all groups.
 
-        AllReduce 2(n-1)·S for each group; all-gather and reduce-scatter half of it; all-to-all what does not stay.
+        AllReduce 2(n-1)·S for each group; all-gather and reduce-scatter half of it; all-to-all the bytes that do
+        not stay.
         """
         size = self.groups.shape[1]
         return (
@@ -167,7 +162,7 @@ def wire_factor(collective: str, size: int, weights: Floats) -> float:
 
 
 def weight_bytes(configuration: Configuration) -> int:
-    """Return the bytes of a weight that is gathered: those of ``weights`` in 8 bits, else of the precision."""
+    """Return the bytes of a gathered weight: those of ``weights`` in 8 bits, else of the precision."""
     return 1 if configuration.weights == "fp8" else wire_element_bytes(configuration.precision)
 
 
@@ -175,7 +170,7 @@ def gradient_bytes(configuration: Configuration) -> int:
     """Return the bytes of a gradient that is reduced.
 
     Those of ``gradients``. If that is not given: 32 bits for :data:`SUMMED_IN_32_BITS` with ZeRO 0 and 1, else 16, or
-    those of the precision. PyTorch's FSDP reduces in the precision of the weights unless told otherwise.
+    those of the precision. PyTorch's FSDP reduces in the precision of the weights by default.
     """
     if configuration.gradients:
         return {"fp32": 4, "bf16": 2, "fp8": 1}[configuration.gradients]
@@ -186,7 +181,7 @@ def gradient_bytes(configuration: Configuration) -> int:
 def wire_element_bytes(precision: str) -> int:
     """Return the bytes of an activation, weight or gradient on the wire.
 
-    Only the matrix products of ``fp8`` and ``fp4`` training are in fewer bits; what is sent has 16 at least.
+    Only the matrix products of ``fp8`` and ``fp4`` training are in fewer bits; messages have at least 16.
     """
     return max(2, int(BYTES_PER_ELEMENT[precision]))
 

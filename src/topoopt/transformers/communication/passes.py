@@ -69,7 +69,7 @@ class Passes:
         return self.tokens * self.model.hidden * wire_element_bytes(self.configuration.precision)
 
     def communications(self) -> Iterator[Communication]:
-        """Yield what goes with the passes."""
+        """Yield the communications of the passes."""
         one, experts = self.configuration, self.model.experts
         moe = [layer for layer in self.layers if self.model.is_moe(layer)]
         shared = moe if experts is not None and experts.shared_ffn > 0 else []
@@ -90,7 +90,7 @@ class Passes:
         yield from self._sends()
 
     def _again(self, layers: Sequence[int], what: str = "full") -> int:
-        """Return how many of some layers compute something again; of each chunk the first ones do."""
+        """Return how many of the layers recompute a part; these are the first ones of each chunk."""
         one = self.configuration
         if not recomputation_bits(one.recompute) & part_bit(what):
             return 0
@@ -156,13 +156,13 @@ class Passes:
         yield from self._done("tp", f"{part}, input again", "all-gather", size, (0, count, 0))
 
     def _inputs_apart(self, part: str) -> int:
-        """Return how many more gradients of its input a part sums up, where matrices beside each other stand alone."""
+        """Return the additional AllReduces of a part's input gradients, where adjacent matrices run separately."""
         if part == "attention":
             return 2 * is_apart("queries", self.unfused)
         return int(part == "feed-forward" and self.model.gated and is_apart("gate", self.unfused))
 
     def _context(self, layers: list[int]) -> Iterator[Communication]:
-        """Yield how context parallel ranks come by all keys and values."""
+        """Yield the exchange of keys and values between context parallel ranks."""
         if self.configuration.cp > 1:
             for part, collective, size, times in context_messages(self.model, self.configuration):
                 weights = None
@@ -195,7 +195,8 @@ class Passes:
         yield from self._done("tp", "embedding", "all-gather", size, (0, 1, 0))
 
     def _logits(self) -> Iterator[Communication]:
-        """Yield what the split output layer and its cross-entropy need: maximum, sum and the target's logit."""
+        """Yield the collectives of the split output layer and its cross-entropy: maximum, sum and the target's
+        logit."""
         size, often = self.activation_bytes, 1 + self.model.mtp_layers
         if self.configuration.sequence_parallel:
             yield from self._done("tp", "logits", "all-gather", size, (often, often, 0))
@@ -209,7 +210,7 @@ class Passes:
         yield from self._done("tp", "loss", "allreduce", 4 * self.tokens, (3 * often, 0, 0))
 
     def _experts(self, layers: list[int]) -> Iterator[Communication]:
-        """Yield what routed experts need; layers of equal loads together.
+        """Yield the exchanges of routed experts; layers of equal loads are merged.
 
         Each rank of a tensor-parallel group sends its slice of the tokens. Dispatch and combine are done forward, and
         backward for the gradients. Without sequence parallelism the slices are put together again behind the experts.
@@ -256,7 +257,7 @@ class Passes:
                 yield from self._done("tp", "experts", collective, whole, times, some)
 
     def _dispatch_bytes(self, per_token: int) -> int:
-        """Return the bytes of a rank's tokens on their way to experts, with the scales of few bits."""
+        """Return the bytes of a rank's tokens on the way to experts, including the scales of low precisions."""
         one = self.configuration
         element = float(wire_element_bytes(one.precision))
         if one.dispatch:
@@ -284,7 +285,7 @@ class Passes:
 def context_messages(
     model: TransformerModel, configuration: Configuration
 ) -> Iterator[tuple[str, str, int, Times]]:
-    """Yield what it is, the collective, its bytes, and how often it is done.
+    """Yield description, collective, bytes, and repetitions.
 
     ``ring``: keys and values go around once forward, and once backward with their gradients beside them (Liu 2023).
     ``ulysses``: tokens of all heads are exchanged for all tokens of some heads before the core, and back behind it
@@ -342,7 +343,7 @@ def _key_widths(model: TransformerModel, one: Configuration, least: int = 1) -> 
 def sent_slices(
     tp: Floats | Ints | int, sequence_parallel: Bools | Ints | bool, whole: Bools | bool
 ) -> Floats | Ints | int:
-    """Return how many ranks share what goes from stage to stage; all arguments may be columns.
+    """Return the number of ranks that share the transfers between stages; all arguments may be columns.
 
     Parameters
     ----------

@@ -34,8 +34,6 @@ class RankRow:
         for a ``send`` it includes received messages.
     sent_bytes : float
         Bytes that leave the rank.
-    parts : tuple of str
-        Parts of the model.
     """
 
     kind: str
@@ -115,15 +113,15 @@ class RankTraffic:
         return int(self.places.max()) + 1
 
     def first_stage(self) -> tuple[RankRow, ...]:
-        """Return what rank 0 takes part in."""
+        """Return the messages of rank 0."""
         return rank_rows(self.sent)
 
     def kinds(self) -> tuple[KindRow, ...]:
-        """Return what all ranks send, by kind."""
+        """Return the traffic of all ranks, by kind."""
         return kind_rows(self.sent, self.places)
 
     def traffic(self) -> Traffic:
-        """Return what servers send each other when collectives are hierarchical."""
+        """Return the traffic between servers, with hierarchical collectives."""
         return server_traffic(self.sent, self.places)
 
     def matrices(self) -> dict[str, Floats]:
@@ -139,11 +137,11 @@ class RankTraffic:
         return {kind: matrix for kind, matrix in matrices.items() if matrix.any()}
 
     def to_frame(self) -> Frame:
-        """Return what all ranks send, by kind, as a pandas table."""
+        """Return the traffic of all ranks by kind as a pandas table."""
         return frame(asdict(row) for row in self.kinds())
 
     def to_json(self) -> dict[str, Any]:
-        """Return the answer as plain values; bytes are of one iteration."""
+        """Return a JSON-compatible mapping; bytes are per iteration."""
         one, demand = self.configuration, self.traffic()
         return {
             "model": self.model.name,
@@ -194,7 +192,7 @@ def _between(matrix: Floats) -> Floats:
 
 
 def rank_rows(communications: Iterable[Communication], rank: int = 0) -> tuple[RankRow, ...]:
-    """Return what a rank takes part in, in the order of :data:`~topoopt.transformers.KINDS`, most bytes first."""
+    """Return the messages of a rank, in the order of :data:`~topoopt.transformers.KINDS`, most bytes first."""
     sums: dict[tuple[str, str, int, int], tuple[int, float, dict[str, None]]] = {}
     for one in communications:
         places = np.argwhere(one.groups == rank)
@@ -209,7 +207,7 @@ def rank_rows(communications: Iterable[Communication], rank: int = 0) -> tuple[R
 
 
 def kind_rows(communications: Iterable[Communication], servers_of_rank: Ints) -> tuple[KindRow, ...]:
-    """Return what all ranks send, by kind, collective and size of the group.
+    """Return the traffic of all ranks, by kind, collective and size of the group.
 
     Parameters
     ----------
@@ -300,7 +298,7 @@ def server_matrix(
 
 
 def add_exchanges(matrix: Floats, one: Communication, servers_of_rank: Ints) -> None:
-    """Add what servers send each other in an all-to-all, group by group."""
+    """Add the traffic between servers of an all-to-all, group by group."""
     total = float(one.message_bytes) * one.count
     for row in servers_of_rank[one.groups]:
         members, index = np.unique(row, return_inverse=True)
@@ -324,12 +322,12 @@ def rank_pairs(one: Communication) -> Iterator[tuple[Ints, Ints, Floats]]:
 
 
 def server_traffic(communications: Iterable[Communication], servers_of_rank: Ints) -> Traffic:
-    """Return what servers send each other in one iteration; what stays inside a server is left out.
+    """Return the traffic between servers in one iteration, without that inside servers.
 
-    Collectives are hierarchical: ranks of a server that reduce with the same other servers add up inside first (or
+    Collectives are hierarchical: ranks of a server that reduce with the same other servers sum inside first (or
     have their bytes added, where they are of different groups). All-to-alls with even loads and as many ranks on
-    every server stay groups; others, and what is sent to one rank, are transfers. An all-gather or reduce-scatter of S
-    counts as an AllReduce of S/2, which puts as much on the wire.
+    every server stay groups; others, and sends to one rank, are transfers. An all-gather or reduce-scatter of S
+    counts as an AllReduce of S/2, with the same bytes on the wire.
 
     Parameters
     ----------
@@ -373,7 +371,7 @@ def _member_sets(places: Ints) -> Counter[tuple[int, ...]]:
 
 
 def _even_exchanges(one: Communication, servers_of_rank: Ints) -> list[AllToAllGroup | None]:
-    """Return each group of an all-to-all of servers; None for what is uneven, or no all-to-all."""
+    """Return each group of an all-to-all of servers; None for uneven ones and other collectives."""
     if one.collective != "all-to-all" or float(np.ptp(one.weights)) > 0.0:
         return [None] * len(one.groups)
     total = float(one.message_bytes * one.count)

@@ -30,7 +30,7 @@ class RankParameters:
     embedding : int
         The share of the token embedding that the first stage, and a last one that is tied to it, has.
     others : int
-        Position embedding on the first stage; last norm, output layer and what is outside the layers on the last.
+        Position embedding on the first stage; last norm, output layer and other non-layer parameters on the last.
     replicated : int
         The part of ``dense`` and of the last norm that all ranks of a tensor-parallel group hold whole, and whose
         gradients sequence parallelism leaves unsummed: norms, router, biases after a sum, projections down.
@@ -105,7 +105,7 @@ class ServerPairs:
 ORDER = "tp-cp-ep-dp-pp"
 """The order that Megatron-LM takes by default; the first dimension changes fastest."""
 GROUP_KINDS = ("tp", "cp", "dp", "etp", "ep", "expert-dp", "pp", "embedding")
-"""Kinds of groups: ``dp`` sums gradients of what is not an expert (dp·cp ranks), ``expert-dp`` those of experts."""
+"""Kinds of groups: ``dp`` sums gradients other than of experts (dp·cp ranks), ``expert-dp`` those of experts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,7 +217,7 @@ def place_ranks(accelerators: int, per_server: int, slots: Sequence[int] | Ints 
 
 
 def _grid(words: Sequence[str], sizes: dict[str, int], axes: Sequence[str]) -> Ints:
-    """Number the points of a grid, the first word changing fastest, and return it with the axes in a wanted order."""
+    """Number the points of a grid, the first axis fastest, and return it with the axes in the given order."""
     slowest_first = list(reversed(words))
     shape = [sizes[word] for word in slowest_first]
     numbers = np.arange(int(np.prod(shape)), dtype=np.int64).reshape(shape)
@@ -225,12 +225,11 @@ def _grid(words: Sequence[str], sizes: dict[str, int], axes: Sequence[str]) -> I
 
 
 def _lines(grid: Ints, axis: int) -> Ints:
-    """Return the lines of a grid along an axis, shape (lines, length)."""
     return np.ascontiguousarray(np.moveaxis(grid, axis, -1).reshape(-1, grid.shape[axis]))
 
 
 def server_groups(groups: Ints, places: Places, *, across: bool) -> tuple[ServerGroup, ...]:
-    """Return groups of ranks, shape (groups, size), as groups of servers; only those ``across`` servers if so asked."""
+    """Return groups of ranks, shape (groups, size), as groups of servers; with ``across``, only those over servers."""
     groups_of: dict[tuple[tuple[int, ...], tuple[int, ...]], list[Ints]] = defaultdict(list)
     for row in _spanning(groups, places) if across else groups:
         members, count = np.unique(places.server[row], return_counts=True)
@@ -244,7 +243,7 @@ def server_groups(groups: Ints, places: Places, *, across: bool) -> tuple[Server
 
 
 def server_pairs(groups: Ints, between: Callable[[Ints], Floats], places: Places) -> tuple[ServerPairs, ...]:
-    """Return how many bytes servers send each other.
+    """Return the bytes between servers.
 
     Parameters
     ----------
@@ -264,7 +263,6 @@ def server_pairs(groups: Ints, between: Callable[[Ints], Floats], places: Places
 
 
 def _spanning(groups: Ints, places: Places) -> Ints:
-    """Return the groups that span servers."""
     rows: Ints = groups[np.ptp(places.server[groups], axis=1) > 0]
     return rows
 

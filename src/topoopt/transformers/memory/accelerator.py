@@ -51,11 +51,9 @@ class LayerKeeps:
     everything : float array
         Bytes kept by a layer without recomputation.
     keeps : float array
-        Bytes kept by a layer that recomputes what ``recompute`` says.
+        Bytes kept by a layer that recomputes the parts in ``recompute``.
     again : float array
         Additional bytes while such a layer is recomputed.
-    entry : float array
-        Input of the layer.
     """
 
     everything: Floats
@@ -81,7 +79,7 @@ class MemoryColumns:
         Logits of one micro-batch, with their softmax and gradient; 0 where the fullest stage is not the last.
     buffers : array
         Short-lived buffers: the layer that is recomputed, gradients of a layer's activations, data arriving over
-        the network, gathered weights; and what the optimizer's step needs beyond all of this and the activations.
+        the network, gathered weights; and the optimizer step's needs beyond all of this and the activations.
     overhead : array
         Memory of the framework besides tensors.
     total : array
@@ -144,7 +142,7 @@ def memory(
         One of :data:`ATTENTION_KERNELS`. Today's stacks fuse attention, so ``fused`` is the default; runs before
         2023 are mostly ``eager``.
     framework : str
-        One of :data:`~topoopt.transformers.FRAMEWORKS`: what a parameter costs, and what is taken beside tensors.
+        One of :data:`~topoopt.transformers.FRAMEWORKS`: bytes per parameter, and memory besides tensors.
 
     Raises
     ------
@@ -164,7 +162,6 @@ def memory(
 
 
 def _memory_of_block(common: "Common") -> dict[str, Any]:
-    """Return the columns of a few configurations, which stay in the processor's cache."""
     last = common.table.pp - 1
     fullest = vars(stage_memory(common, np.zeros_like(last)))
     table, between = common.table, list[Ints]()
@@ -180,7 +177,7 @@ def _memory_of_block(common: "Common") -> dict[str, Any]:
 
 
 def check_offload(table: ConfigurationTable, framework: str) -> None:
-    """Refuse what a framework cannot keep in the host's memory.
+    """Refuse data that a framework cannot offload to the host's memory.
 
     Raises
     ------
@@ -212,7 +209,7 @@ class Common:
 def common_of(
     model: TransformerModel, table: ConfigurationTable, accelerator: str, attention: str, framework: str
 ) -> Common:
-    """Return what all stages have in common; arguments as in :func:`memory`."""
+    """Return the inputs common to all stages; arguments as in :func:`memory`."""
     check_known("attention", attention, ATTENTION_KERNELS)
     rules = find_framework(framework)
     check_offload(table, framework)
@@ -266,7 +263,7 @@ def communicator_bytes(table: ConfigurationTable, framework: Framework) -> Float
 def layer_kinds(
     model: TransformerModel, table: ConfigurationTable, fused: Bools, framework: Framework
 ) -> tuple[LayerKeeps, ...]:
-    """Return what layers without experts keep and, in a model that has any, those with experts."""
+    """Return the memory of layers without experts and, if the model has any, of those with experts."""
     kinds = (False,) if model.experts is None else (False, True)
     layers = [
         adapted_activations(
@@ -353,7 +350,7 @@ def _kept(
 def longer_kept(
     table: ConfigurationTable, stage: Stage, everything: Floats, computed_again: Floats, kept: Floats
 ) -> Floats:
-    """Return what a stage keeps more than ``kept``, bytes per token.
+    """Return the additional memory of a stage beyond ``kept``, bytes per token.
 
     ZB-H1: stage i makes gradients of weights i micro-batches later, so that i + 1 wait when a backward pass ends.
     DualPipe: rank i makes those of its last min(i, p - 1 - i) + 1 micro-batches at the end, when few others are left.
@@ -372,7 +369,7 @@ def longer_kept(
 
 
 def inner_stages(table: ConfigurationTable, layers: int) -> tuple[Ints, Ints]:
-    """Return which stages between the first and the last may have most that waits.
+    """Return the stages between the first and the last that may defer most gradients of weights.
 
     Those in the middle and the last but one, or the last of those that have a layer more than others.
     """

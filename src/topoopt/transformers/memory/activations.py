@@ -25,8 +25,7 @@ ELEMENT_BYTES = np.array([4.0 if name in ("fp32", "tf32") else 2.0 for name in P
 INPUT_BYTES = np.array([1.0 if name in ("fp8", "fp4") else 2.0 for name in PRECISIONS]) * (
     1 + (ELEMENT_BYTES == 4)
 )
-"""Bytes per element of the inputs of products kept for the gradient of the weights, by index of precision; 8 bits
-for fp4, too."""
+"""Bytes per element of product inputs kept for gradients of weights, by index of precision; fp4: 8 bits."""
 MASK_BYTES = 1.0
 SCORE_BYTES = 4.0
 
@@ -77,7 +76,7 @@ class LayerActivations:
 def layer_activations(
     model: TransformerModel, table: ConfigurationTable, layer_is_moe: bool, fused: Bools, framework: Framework
 ) -> LayerActivations:
-    """Return what a layer keeps, where ``fused`` says which configurations have fused attention."""
+    """Return the activations of a layer; ``fused`` marks configurations with fused attention."""
     if not model.is_uniform:
         return mean_of_kinds(
             model, layer_is_moe, lambda one: layer_activations(one, table, layer_is_moe, fused, framework)
@@ -113,7 +112,7 @@ def layer_activations(
 
 @dataclass(frozen=True, eq=False)
 class ProductInputs:
-    """Bytes per token of what a layer keeps for the gradients of weights alone, each of shape (configurations,).
+    """Bytes per token that a layer keeps for the gradients of weights alone, each of shape (configurations,).
 
     Attributes
     ----------
@@ -136,7 +135,7 @@ class ProductInputs:
 def product_inputs(
     model: TransformerModel, table: ConfigurationTable, layer_is_moe: bool, framework: Framework
 ) -> ProductInputs:
-    """Return what only the gradients of weights need."""
+    """Return the inputs that only the gradients of weights need."""
     if not model.is_uniform:
         return mean_of_kinds(
             model, layer_is_moe, lambda one: product_inputs(one, table, layer_is_moe, framework)
@@ -167,9 +166,9 @@ def widest_gradients(
 ) -> Floats:
     """Return bytes per token of the gradients alive at once in a layer's backward pass, shape (configurations,).
 
-    Those of the layer's output and input, and of the widest part between: the inner feed-forward part, or softmax and
-    scores of an attention that is not fused, when what the feed-forward part kept is gone. Compiled code has gradients
-    take the place of what they are of.
+    Gradients of the layer's output and input, and of the widest part between: the inner feed-forward part, or
+    softmax and scores of an unfused attention, after the feed-forward part's activations are freed. In compiled
+    code gradients replace the tensors that they belong to.
     """
     element, matrices = ELEMENT_BYTES[table.precision], 1 if framework.compiled else 2 + model.gated
     dense = element * matrices * model.ffn / table.tp
@@ -187,7 +186,7 @@ def widest_gradients(
 def _projections(
     model: TransformerModel, table: ConfigurationTable, whole: Floats, framework: Framework
 ) -> tuple[Floats, Floats]:
-    """Queries, keys, values and attention's output: what is not, and what is projected up from ranks."""
+    """Return queries, keys, values and attention's output: without, and with projection up from ranks."""
     element, kept, latent = ELEMENT_BYTES[table.precision], INPUT_BYTES[table.precision], model.latent
     values = latent.value_head_dim if latent else model.head_dim
     if model.mixer(0) != "*":
@@ -214,7 +213,7 @@ def _output_bytes(element: Floats, kept: Floats, framework: Framework) -> Floats
 
 
 def _copies(model: TransformerModel, table: ConfigurationTable, framework: Framework) -> Floats | float:
-    """Return what eager code keeps around attention besides the inputs of its backward pass.
+    """Return the additional copies of eager code around attention.
 
     Queries and keys as they were before rotation, in the storage that values are a view of; attention's output in
     another order of tokens; sines and cosines that were looked up for each token.
@@ -230,7 +229,7 @@ def _copies(model: TransformerModel, table: ConfigurationTable, framework: Frame
 def _core(model: TransformerModel, table: ConfigurationTable, fused: Bools) -> Floats:
     """Softmax, its dropout mask and output over all keys; a fused kernel keeps one number per head.
 
-    Without dropout the softmax is what is multiplied by the values, so there is only one of them.
+    Without dropout the softmax itself is multiplied by the values, so there is only one copy.
     """
     heads, element = model.heads * (model.mixer(0) == "*") / table.tp, ELEMENT_BYTES[table.precision]
     each = 2 * element + MASK_BYTES if has_dropout(model) else element
@@ -276,7 +275,7 @@ def _expert_width(model: TransformerModel) -> int:
 
 
 def _visits(model: TransformerModel) -> float:
-    """Return to how many experts a token goes, with what capacity pads."""
+    """Return the number of experts per token, including padding to the capacity."""
     assert model.experts is not None
     return model.experts.per_token * max(model.experts.capacity_factor, 1.0)
 
@@ -310,8 +309,8 @@ def recurrence_kept(
     """Return bytes per token that a layer's recurrence keeps between its norm and the residual.
 
     The kept tensors are the projections, the output of the states, and the gated norm's output into the last
-    projection: convolution and states are computed again from the first (``MambaSplitConv1dScanCombinedFn`` of
-    state-spaces/mamba). With the delta rule, what comes out of the convolution is kept, too
+    projection: convolution and states are recomputed from the first (``MambaSplitConv1dScanCombinedFn`` of
+    state-spaces/mamba). With the delta rule, the output of the convolution is kept, too
     (``chunk_gated_delta_rule`` of flash-linear-attention).
     """
     one = model.recurrence
@@ -322,7 +321,7 @@ def recurrence_kept(
 
 
 def kept_key_heads(model: TransformerModel, table: ConfigurationTable) -> Floats:
-    """Return heads of keys, and as many of values, whose numbers a rank keeps for each of its tokens.
+    """Return the heads of keys (and of values) that a rank keeps per token.
 
     With Ulysses a rank has all tokens of at least one head, so that heads fewer than ranks are repeated.
     """

@@ -1,7 +1,7 @@
 """Memory of frameworks: bytes per parameter, and memory not accounted for by tensors of the model.
 
 Mixed precision keeps 16-bit weights, an fp32 copy of them and two fp32 moments of Adam. Frameworks differ in the
-gradients, and in what contexts, communicators, buckets and the allocator take.
+gradients, and in the memory of contexts, communicators, buckets and the allocator.
 """
 
 import tomllib
@@ -74,7 +74,7 @@ class Framework:
     gate_copies : float
         The same for a gated activation, in copies of the inner size.
     joint_projection : bool
-        Whether values are a view of what queries, keys and values are projected to in one, all of which stays.
+        Whether values are a view of the joint projection of queries, keys and values, all of which is kept.
     reordered_output : bool
         Whether attention's output is copied to another order where a micro-batch has several sequences.
     rotary_tables : float
@@ -83,18 +83,18 @@ class Framework:
         Whether gradients that autograd allocates settle in blocks that the loss has freed, which stay split (without
         expandable segments).
     keeps_gathered : bool
-        Whether what is gathered from a split sequence is kept for the backward pass, not gathered again.
+        Whether gathered parts of a split sequence are kept for the backward pass, not gathered again.
     keeps_outputs : bool
-        Whether a stage keeps what it has sent on for as long as its activations.
+        Whether a stage keeps its sent outputs for as long as its activations.
     frees_inputs : bool
-        Whether what enters a chunk is freed, for its first norm goes backward from what came out of it.
+        Whether the input of a chunk is freed, since its first norm runs backward from its output.
     ends_are_layers : bool
         Whether embedding and output layer may take the place of a layer each in a pipeline's stages.
     dummy_gradients : bool
         Whether kernels that add to fp32 gradients hand autograd a tensor of each weight's shape that stays.
     gathers : float
-        Layers whose weights are gathered to 16 bits at once, while what is outside of layers stays gathered (FSDP); 0
-        where whole weights are stored.
+        Layers whose weights are gathered to 16 bits at once, while parameters outside of layers stay gathered
+        (FSDP); 0 where whole weights are stored.
     compiled : bool
         Whether a compiler gathers matrices one by one, scatters gradients in 16 bits, and has norms and activations
         computed by the kernels that read them.
@@ -179,7 +179,7 @@ FRAMEWORKS: Mapping[str, Framework] = _frameworks()
 
 
 def usual_framework(accelerator: str) -> str:
-    """Return the framework that trains where none is named: ``maxtext`` on TPUs, else ``megatron``."""
+    """Return the default framework: ``maxtext`` on TPUs, else ``megatron``."""
     return "maxtext" if find_accelerator(accelerator).architecture == "TPU" else "megatron"
 
 
@@ -216,7 +216,7 @@ def shared_by(table: ConfigurationTable, framework: str) -> ConfigurationTable:
 
 
 def weighed_s(seconds: Floats | float, needed_bytes: Floats | float, capacity_bytes: float) -> Floats:
-    """Return the times by which ways of training are ranked: what leaves no memory free has to be a percent faster.
+    """Return the times for ranking: a configuration without free memory must be a percent faster.
 
     Examples
     --------

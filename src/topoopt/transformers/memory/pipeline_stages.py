@@ -11,8 +11,8 @@ from topoopt.transformers.configuration_table import Bools, ConfigurationTable
 from topoopt.workloads.transformer import TransformerModel
 
 _DENSE = 16
-"""Times as many numbers as keys, above which sorting is faster than counting: stages times chunks times what is in
-flight are millions of numbers for thousands of configurations."""
+"""Times as many numbers as keys, above which sorting is faster than counting: stages × chunks × micro-batches in flight
+are millions of numbers for thousands of configurations."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,8 +21,6 @@ class Stage:
 
     Attributes
     ----------
-    index : int64 array
-        Index of the pipeline stage.
     layers, moe_layers : float array
         Layers on it, and those of them with experts.
     in_flight : float array
@@ -87,7 +85,8 @@ def first_holds_most(model: TransformerModel, table: ConfigurationTable, ends_ar
 def _one_way(
     model: TransformerModel, table: ConfigurationTable, index: Ints, ends: bool, in_flight: Floats
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return the layers of a stage, those with experts, and both as often as micro-batches hold them; MTP is last."""
+    """Return a stage's layers and its layers with experts, and both weighted by micro-batches in flight; MTP is
+    last."""
     layers, moe_layers, kept, kept_moe = _layers(model, table, index, ends, in_flight)
     if not model.mtp_layers:
         return layers, moe_layers, kept, kept_moe
@@ -97,12 +96,13 @@ def _one_way(
 
 
 def two_way(table: ConfigurationTable) -> Bools:
-    """Return which pipelines are filled from both ends, so that every rank has two stages (DualPipe)."""
+    """Return which pipelines are filled from both ends, such that every rank has two stages (DualPipe)."""
     return table.has_word("schedule", "dualpipe")
 
 
 def count_in_flight(table: ConfigurationTable, index: Ints) -> Floats:
-    """Return how many micro-batches stage ``index`` holds under 1F1B, or interleaved 1F1B, shape (configurations,).
+    """Return the micro-batches in flight in stage ``index`` under 1F1B, or interleaved 1F1B, shape
+    (configurations,).
 
     1F1B: the forward passes before the first backward, ``p - i``. Interleaved: ``2(p - i - 1) + (v - 1)p + 1``
     chunks of ``1/v`` of the layers, which is ``1 + (p - 1)/(p v)`` times the layers of the model on stage 0
@@ -117,7 +117,7 @@ def count_in_flight(table: ConfigurationTable, index: Ints) -> Floats:
 
 
 def _straight(table: ConfigurationTable, index: Ints) -> Floats:
-    """Return how many micro-batches pass stage ``index`` in one direction before the first of them comes back."""
+    """Return the micro-batches that pass stage ``index`` in one direction before the first of them returns."""
     behind = table.pp - index - 1
     chunks = np.where(table.vpp > 1, 2 * behind + (table.vpp - 1) * table.pp + 1, behind + 1)
     if np.any(table.schedule):
@@ -167,7 +167,6 @@ def _distinct(keys: Ints) -> tuple[Ints, Ints]:
 
 @lru_cache
 def _experts_before(model: TransformerModel) -> tuple[int, ...]:
-    """Return how many layers with experts are before each layer, and in all."""
     return tuple(accumulate((int(model.is_moe(layer)) for layer in range(model.layers)), initial=0))
 
 

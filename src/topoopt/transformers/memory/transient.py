@@ -24,16 +24,16 @@ REDUCED_BYTES = 4.0
 
 @dataclass(frozen=True, eq=False)
 class Moment:
-    """Bytes that every stage has at its fullest moment beside what it keeps, each of shape (configurations,).
+    """Bytes of every stage at its fullest moment besides kept activations, each of shape (configurations,).
 
     Attributes
     ----------
     layer : float array
-        Per token: gradients of a layer's backward pass, and what arrives from other ranks.
+        Per token: gradients of a layer's backward pass, and data received from other ranks.
     hidden : float array
-        Per token: what enters the output layer, and its gradient.
+        Per token: input of the output layer, and its gradient.
     logits : float array
-        Per token, with what the loss makes of them.
+        Per token, with the loss's copies.
     weights : float array
         Weights and gradients of whole layers while they are at work.
     outside : float array
@@ -59,7 +59,7 @@ class Moment:
 def moment_of(
     model: TransformerModel, table: ConfigurationTable, fused: Bools, framework: Framework
 ) -> Moment:
-    """Return what is there for a moment, whatever the stage."""
+    """Return the short-lived memory, whatever the stage."""
     element = ELEMENT_BYTES[table.precision]
     split = table.sequence_parallel > 0
     arriving = np.where(table.pp > 1, 2.0, 0.0) * np.where(split, 1.0 / table.tp, 1.0) + split
@@ -85,7 +85,7 @@ def moment_of(
 
 
 def moment_bytes(moment: Moment, stage: Stage, again: Floats, tokens: Floats) -> tuple[Floats, Floats]:
-    """Return the logits of a stage, and what its fullest moment needs beside them."""
+    """Return the logits of a stage, and the other memory of its fullest moment."""
     logits = np.where(stage.is_last, moment.logits, 0.0) * tokens
     always = moment.outside + np.where(stage.is_last, moment.output, 0.0)
     loss = logits + np.where(stage.is_last, moment.hidden, 0.0) * tokens
@@ -96,7 +96,7 @@ def moment_bytes(moment: Moment, stage: Stage, again: Floats, tokens: Floats) ->
 
 
 def lost_bytes(moment: Moment, stage: Stage, settled: Floats, tokens: Floats) -> Floats | float:
-    """Return what is left of a block that the loss had, once gradients and inputs that stay have settled in it.
+    """Return the rest of the loss's memory block, after gradients and kept inputs have been allocated in it.
 
     PyTorch's caching allocator gives the smallest free block that is large enough, splits it, and can give it again as
     a whole only when all parts are free: the next loss needs another one. This is the least that is lost.

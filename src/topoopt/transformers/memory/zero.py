@@ -1,14 +1,14 @@
 """Parameters, their gradients and their optimizer state on one accelerator of a stage.
 
-ZeRO shares out the optimizer state (1), gradients (2)
-and parameters (3) over the replicas of a parameter: ``dp·cp``, or those of an expert (Rajbhandari 2020). Where there
-are more than ``shard`` replicas, it shares out over so many of them (HSDP).
+ZeRO shares out the optimizer state (1), gradients (2) and parameters (3) over the replicas of a parameter: ``dp·cp``,
+or those of an expert (Rajbhandari 2020). Where there are more than ``shard`` replicas, it shares out over ``shard`` of
+them (HSDP).
 
 Low-rank adapters (LoRA, Hu et al. 2021) reduce this memory.
 
-Frozen weights have no gradients and no optimizer state. What enters a frozen matrix is kept only where its adapter
-needs it; what the backward pass of norms, activations and attention's core needs stays, for gradients of inputs go
-through all of them.
+Frozen weights have no gradients and no optimizer state. The input of a frozen matrix is kept only where its
+adapter needs it; inputs of the backward pass of norms, activations and attention's core stay, since gradients of
+inputs go through all of them.
 """
 
 from dataclasses import dataclass, replace
@@ -109,7 +109,7 @@ def cast_bytes(part: Accelerator) -> float:
 
 
 def state_bytes(table: ConfigurationTable, framework: Framework, casts: float = CAST_BYTES) -> StateBytes:
-    """Return what every stage's states follow from, where weights in 8 bits have ``casts`` bytes."""
+    """Return the inputs of every stage's states; weights in 8 bits have ``casts`` bytes of casts."""
     # DualPipe: each of a rank's two stages is on the rank of its mirror image, too.
     copies = np.where(both, 2.0, 1.0) if np.any(both := two_way(table)) else 1.0
     replicas = np.asarray(copies * table.dp * table.cp, np.float64)
@@ -196,8 +196,8 @@ def _weight_bytes(
 ) -> tuple[Floats, Floats]:
     """Return the bytes of a weight outside of layers, and in a layer, whose products may be in 8 bits.
 
-    Those products read casts of the weights, which are kept over the micro-batches: beside weights of 16 or 32 bits, or
-    as the only ones. FSDP casts what it has gathered; who casts online keeps none.
+    Those products read casts of the weights, which are kept over the micro-batches: besides weights of 16 or 32
+    bits, or as the only ones. FSDP casts gathered weights; online casts are not kept.
     """
     eight, four = STORED_PRECISIONS.index("fp8"), STORED_PRECISIONS.index("nf4")
     stored = np.where(table.weights == eight, usual, _given(table.weights, usual))
@@ -219,7 +219,7 @@ ADAPTED = {"qkv": 1, "attention": 2, "all-linear": 4, "every-matrix": 7}
 def adapted_states(
     model: TransformerModel, table: ConfigurationTable, stage: Stage, framework: Framework, all_states: States
 ) -> States:
-    """Return the states of a stage, of which only adapters are trained where there are some."""
+    """Return the states of a stage; with adapters, only these are trained."""
     if not np.any(table.adapter_rank > 0):
         return all_states
     four = STORED_PRECISIONS.index("nf4")
@@ -253,7 +253,7 @@ def adapted_activations(
     layer_is_moe: bool,
     framework: Framework,
 ) -> LayerActivations:
-    """Return what a layer keeps without the inputs of matrices that are frozen and have no adapter."""
+    """Return the activations of a layer without the inputs of frozen matrices that have no adapter."""
     if not np.any(table.adapter_rank > 0):
         return one
     inputs = product_inputs(model, table, layer_is_moe, framework)

@@ -20,7 +20,7 @@ from topoopt.workloads.transformer import TransformerModel
 
 Values = tuple[int, ...]
 TOKENS_PER_CONTEXT_RANK = 4096
-"""A sequence is split by context parallelism into parts of at least so many tokens, unless a limit is given."""
+"""Least tokens of a part of a sequence with context parallelism, unless a limit is given."""
 OF_LATENT = ("norms+latent",)
 """Additional recomputation with latent attention (DeepSeek-V3, section 3.2.3)."""
 MAX_VPP = 12
@@ -31,8 +31,8 @@ MAX_MICRO_BATCH = 16
 class Choices:
     """The values that each column of a :class:`~topoopt.transformers.ConfigurationTable` may have.
 
-    ``recompute`` holds bits of :func:`~topoopt.transformers.recomputation_bits`, ``sequence_parallel`` 0 and 1; ``dp``
-    is what the other degrees leave, and an empty ``dp`` allows any.
+    ``recompute`` holds bits of :func:`~topoopt.transformers.recomputation_bits`, ``sequence_parallel`` 0 and 1;
+    ``dp`` is the rest after the other degrees, and an empty ``dp`` allows any.
 
     Attributes
     ----------

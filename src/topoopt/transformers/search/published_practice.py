@@ -47,7 +47,7 @@ COUNTS = ("tp", "pp", "cp", "ep", "etp", "vpp", "micro_batch", "zero")
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """A row of the table: for what a way of training was published, its words, and by whom."""
+    """A row of the table: the job of a published configuration, its fields, and the publication."""
 
     model: TransformerModel
     accelerator: str
@@ -58,9 +58,9 @@ class Publication:
 
 
 def published_layouts(search: ConfigurationSearch) -> tuple[PublishedLayout, ...]:
-    """Return the published ways of training that suit what was searched, at most :data:`MOST`, the nearest first.
+    """Return the published configurations that suit the search, at most :data:`MOST`, the nearest first.
 
-    Those for the model itself, or where nobody has published one, for models of the same kind and about its size.
+    Those for the model itself or, without any, for models of the same kind and similar size.
     """
     request = search.request
     found = _nearest(request)
@@ -92,7 +92,7 @@ def published_layouts(search: ConfigurationSearch) -> tuple[PublishedLayout, ...
 
 
 def _nearest(request: SearchRequest) -> dict[Configuration, Publication]:
-    """Return the nearest ways that go together with the job; of another architecture only where there are no others."""
+    """Return the nearest configurations valid for the job; of another architecture only if there are no others."""
     rows = sorted(_suited(request), key=lambda row: distance(request, row))
     other = [row for row in rows if kind_of(request, row) == OTHER_ARCHITECTURE]
     found: dict[Configuration, Publication] = {}
@@ -106,7 +106,7 @@ def _nearest(request: SearchRequest) -> dict[Configuration, Publication]:
 
 
 def _suited(request: SearchRequest) -> Iterator[Publication]:
-    """Yield what was published for the model, else for models alike, of a like number of accelerators and sequence."""
+    """Yield publications of the model, else of similar models, with similar accelerators and sequence."""
     rows = [row for row in publications() if _is_near(request, row)]
     own = [row for row in rows if row.model.name == request.model.name]
     yield from own or (row for row in rows if _is_alike(request.model, row.model))
@@ -123,18 +123,18 @@ def _is_alike(one: TransformerModel, other: TransformerModel) -> bool:
 
 
 def times_apart(one: float, other: float) -> float:
-    """Return how many times the one number is the other, or the other way round."""
+    """Return the ratio of two numbers, at least 1."""
     return max(one / other, other / one)
 
 
 def distance(request: SearchRequest, row: Publication) -> tuple[int, float, bool]:
-    """Return how far a row is: by the kind of accelerator, then by how many there are, then by the precision."""
+    """Return the distance of a row: by kind of accelerator, then by their number, then by precision."""
     scaled = abs(math.log2(request.accelerators / row.accelerators))
     return kind_of(request, row), scaled, row.words["precision"] != request.precision
 
 
 def kind_of(request: SearchRequest, row: Publication) -> int:
-    """Return 0 for the accelerator that was published for, 1 for another of its architecture, else 2."""
+    """Return 0 for the published accelerator, 1 for another of its architecture, else 2."""
     here, there = find_accelerator(request.system.accelerator), find_accelerator(row.accelerator)
     if here == there:
         return 0
@@ -147,7 +147,7 @@ def _has_as_much(request: SearchRequest, row: Publication) -> bool:
 
 
 def _scaled(request: SearchRequest, row: Publication) -> Configuration:
-    """Return a published way with as many replicas as there are accelerators for, and what is asked of every way here.
+    """Return a published configuration scaled to the available accelerators, with the options of this request.
 
     Raises
     ------
@@ -174,7 +174,7 @@ def configuration_of(request: SearchRequest, row: Publication) -> Configuration:
 
 
 def words_of(one: Configuration) -> dict[str, Any]:
-    """Return the fields of a configuration that are not as usual, and those that have no usual value."""
+    """Return the fields of a configuration that differ from their defaults or have none."""
     usual = {item.name: item.default for item in fields(Configuration)}
     left_out = ("global_batch", "sequence")
     return {
@@ -208,10 +208,10 @@ def _words(row: Mapping[str, str]) -> dict[str, Any]:
 
 
 def why_slower(search: ConfigurationSearch, one: Configuration, rank: int) -> Mapping[str, float]:
-    """Return what the fastest configuration does otherwise, with the share of the time that it saves.
+    """Return the changes made by the fastest configuration, with the share of the time that each saves.
 
-    Words are changed to those of the fastest one after the other, first that which saves most, as long as the result is
-    valid and fits; each share is of the time before. Nothing for one that stands among the first of the list.
+    Fields are changed to those of the fastest one after the other, largest saving first, as long as the result is
+    valid and fits; each share is of the time before. Empty for one that is among the first of the list.
     """
     if rank <= AMONG_THE_FIRST * len(search.table):
         return {}
@@ -236,7 +236,7 @@ def why_slower(search: ConfigurationSearch, one: Configuration, rank: int) -> Ma
 def _steps(
     search: ConfigurationSearch, one: Configuration, best: Configuration
 ) -> Iterator[tuple[str, Configuration]]:
-    """Yield every valid configuration with one more word of the best, and that word."""
+    """Yield every valid configuration that takes one more field from the best, and that field."""
     for names in (*((name,) for name in ALONE), DEGREES):
         changed: dict[str, Any] = {
             name: getattr(best, name) for name in names if getattr(best, name) != getattr(one, name)

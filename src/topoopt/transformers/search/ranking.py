@@ -1,4 +1,4 @@
-"""The search for the fastest way to train a transformer on so many accelerators, in closed form.
+"""Search for the fastest training configuration of a transformer on given accelerators, in closed form.
 
 Every valid configuration is enumerated, those that do not fit into memory are left out, and the others are ranked by
 estimated iteration time.
@@ -43,7 +43,7 @@ def search_configurations(request: SearchRequest, calibration: Calibration) -> C
         If the accelerator lacks the precision, or no configuration is valid: the degrees, the batch and the
         model do not go together.
     Infeasible
-        If none fits: by how much the nearest is too large, and what would help.
+        If none fits: with the missing memory of the nearest, and remedies.
     """
     began_s = process_time()
     calibration = calibration.with_unfused(find_framework(request.framework).unfused)
@@ -92,7 +92,7 @@ def search_configurations(request: SearchRequest, calibration: Calibration) -> C
 
 
 def too_large(needed: MemoryColumns) -> Mapping[str, int]:
-    """Return why configurations do not fit, by what alone or together is more than an accelerator holds."""
+    """Return the number of configurations that do not fit, by the causes that exceed the memory, alone or together."""
     states = needed.parameters + needed.gradients + needed.optimizer
     over = ~needed.fits
     by_states = over & (states > needed.capacity_bytes)
@@ -105,17 +105,17 @@ def too_large(needed: MemoryColumns) -> Mapping[str, int]:
 
 
 def _is_twin(seconds: Floats, needed_bytes: Floats) -> Bools:
-    """Return which rows take the time and the memory of the row before: cp 2 with twice the micro-batch, say."""
+    """Return which rows equal the row before in time and memory: cp 2 with twice the micro-batch, say."""
     same = [np.isclose(column[1:], column[:-1], rtol=1e-6) for column in (seconds, needed_bytes)]
     return np.concatenate([[False], same[0] & same[1]])
 
 
 def nothing_valid(request: SearchRequest) -> InvalidInput:
-    """Return the error for words, none of which together with the others leaves a valid configuration.
+    """Return the error for options that together allow no valid configuration.
 
-    Each fixed word is let go in turn, those that few configurations have first; with the first that leaves some the
-    plainest of these is refused for what that word says. Where the batch alone is in the way, the replicas that there
-    can be are named.
+    Each fixed option is released in turn, rare ones first; with the first that leaves some configurations, the
+    plainest of these is refused with the reason by that option. If the batch alone is the obstacle, the possible
+    replicas are named.
     """
     fixed: dict[str, Any] = dict(request.fixed)
     inside = prod(int(fixed.get(name, 1)) for name in ("tp", "pp", "cp"))
@@ -141,7 +141,7 @@ def nothing_valid(request: SearchRequest) -> InvalidInput:
 
 
 def _released(request: SearchRequest) -> Iterator[tuple[str, ConfigurationTable]]:
-    """Yield each fixed word without which there are valid configurations, and these."""
+    """Yield each fixed option without which there are valid configurations, and these."""
     for name in sorted(request.fixed, key=lambda name: name not in RARE_COLUMNS):
         kept = {other: value for other, value in request.fixed.items() if other != name}
         table = replace(request, fixed=kept).enumerated()
@@ -150,7 +150,7 @@ def _released(request: SearchRequest) -> Iterator[tuple[str, ConfigurationTable]
 
 
 def _with_word(request: SearchRequest, name: str, table: ConfigurationTable) -> Configuration:
-    """Return the plainest of some configurations, one that computes again if any does, with what is fixed of it.
+    """Return the plainest of some configurations, one that computes again if any does, with its fixed options.
 
     Replicas are then as many as the accelerators leave.
     """
@@ -165,7 +165,7 @@ def _with_word(request: SearchRequest, name: str, table: ConfigurationTable) -> 
 
 
 def _of_batch(request: SearchRequest) -> InvalidInput | None:
-    """Return what is wrong with a batch if any other of its size would do; None if it is not the reason."""
+    """Return the error for a batch if any other size would do; None if it is not the reason."""
     table = replace(request, global_batch=request.accelerators * 2**20).enumerated()
     if not len(table):
         return None
@@ -195,7 +195,7 @@ def _refusal(request: SearchRequest, one: Configuration) -> InvalidInput | None:
 def infeasible(
     request: SearchRequest, table: ConfigurationTable, needed: MemoryColumns, calibration: Calibration
 ) -> Infeasible:
-    """Return the error for configurations none of which fits."""
+    """Return the error if no configuration fits."""
     nearest = int(np.argmin(needed.total))
     total, capacity = float(needed.total[nearest]), needed.capacity_bytes
     part = find_accelerator(request.system.accelerator)
@@ -210,7 +210,7 @@ def infeasible(
 
 
 def in_short(one: Configuration) -> str:
-    """Return a configuration in a few words.
+    """Return a short description of a configuration.
 
     Examples
     --------
@@ -227,7 +227,7 @@ def in_short(one: Configuration) -> str:
 
 
 def _remedies(request: SearchRequest, total: float, calibration: Calibration) -> str:
-    """Name the cheapest change of what is fixed, and more accelerators, and other accelerators, that would do."""
+    """Return remedies: the cheapest change of fixed options, more accelerators, or other accelerators."""
     remedies = [_infeasible_released(request, calibration)] if request.fixed else []
     for scale in MORE:
         table = request.enumerated(scale)
@@ -245,7 +245,7 @@ def _remedies(request: SearchRequest, total: float, calibration: Calibration) ->
 
 
 def _infeasible_released(request: SearchRequest, calibration: Calibration) -> str:
-    """Return the fastest configuration with one or two other values than are fixed, in words; nothing if none fits."""
+    """Return the fastest configuration with one or two changed options, as text; empty if none fits."""
     for count in (1, 2):
         ways = []
         for names in combinations(request.fixed, count):

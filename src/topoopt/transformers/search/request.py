@@ -2,8 +2,8 @@
 
 All valid configurations for a number of accelerators and a batch, as columns.
 
-The rules are those of :func:`~topoopt.transformers.check_configuration`, one column after the other, so that what is
-ruled out by the first degrees is never multiplied by the later ones.
+The rules are those of :func:`~topoopt.transformers.check_configuration`, one column after the other, so that
+combinations excluded by the first degrees are never multiplied by the later ones.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -35,7 +35,7 @@ from topoopt.workloads.transformer import TransformerModel
 
 Columns = dict[str, Ints]
 SCHEDULED: Mapping[str, Sequence[object]] = {"schedule": SCHEDULES, "overlap_experts": (False, True)}
-"""Columns that a search varies if it is asked to, and their values."""
+"""Columns that a search varies on request, and their values."""
 INTERLEAVED, ZERO_BUBBLE, DUALPIPE = range(len(SCHEDULES))
 _ORDER = ("pp", "vpp", "dp", "micro_batch", "ep", "schedule", "overlap_experts")
 READ: Mapping[str, tuple[str, ...]] = {
@@ -71,7 +71,7 @@ class SearchRequest:
         Sequences of an iteration, and tokens of one.
     fixed : mapping
         Fields of :class:`~topoopt.transformers.Configuration` that are not searched, such as ``tp`` or ``recompute``;
-        those that no search varies, such as ``context``, are as usual where they are not here.
+        those that no search varies, such as ``context``, have their defaults if missing.
     limits : Limits
     attention, framework : str
         Attention and framework, for memory; see :func:`~topoopt.transformers.memory`.
@@ -96,7 +96,7 @@ class SearchRequest:
         Configuration(tp=1, pp=1, dp=1, global_batch=1, sequence=1, **rare)  # checks the words
 
     def choices(self, accelerators: int) -> Choices:
-        """Return what may be chosen from on a number of accelerators."""
+        """Return the search space for a number of accelerators."""
         usual = usual_choices(
             self.model, accelerators, self.system.accelerators_per_server, self.sequence, self.limits
         )
@@ -180,7 +180,7 @@ def _either(choices: Choices, name: str, count: int) -> tuple[int, ...]:
 def _checked(
     model: TransformerModel, table: ConfigurationTable, accelerators: int, choices: Choices
 ) -> ConfigurationTable:
-    """Return the rows that go together with what no search varies, of which the rules above need not know.
+    """Return the rows that are valid with the options that no search varies, which the rules above ignore.
 
     Among rows that are equal in the columns that these checks read, one is checked.
     """
@@ -236,7 +236,7 @@ def _context_is_valid(
 
 
 def _expert_group_is_valid(model: TransformerModel, by: Columns, accelerators: int) -> Bools:
-    """An expert is cut at most as the rest is, and its group lies within a stage."""
+    """Experts are split at most as far as the rest, and their groups are within a stage."""
     if model.experts is None:
         return np.asarray((by["etp"] == 1) | (by["etp"] == by["tp"]))
     ranks = accelerators // by["pp"]
@@ -250,7 +250,7 @@ def _stages_are_valid(model: TransformerModel, by: Columns, uneven: bool) -> Boo
 
 
 def _parts_are_there(model: TransformerModel, bits: Ints) -> Bools:
-    """Only what the model has is computed again by itself."""
+    """Parts can be recomputed separately only if the model has them."""
     lacking = part_bit("experts") * (model.experts is None) | part_bit("latent") * (model.latent is None)
     return np.asarray((bits & FULL > 0) | (bits & lacking == 0))
 
@@ -265,7 +265,7 @@ def _batch_is_valid(by: Columns, accelerators: int, global_batch: int) -> Bools:
 def schedule_rules(accelerators: int, global_batch: int) -> Mapping[str, Callable[[Columns], Bools]]:
     """Return which rows are valid by the rules of :func:`~topoopt.transformers.check_configuration`.
 
-    DualPipe overlaps all-to-alls in any case, so that it stands in the list once.
+    DualPipe overlaps all-to-alls in any case, so that it is listed once.
     """
 
     def batches(by: Columns) -> Ints:

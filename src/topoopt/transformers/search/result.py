@@ -72,8 +72,6 @@ class ConfigurationSearch:
     Attributes
     ----------
     request : SearchRequest
-    calibration : Calibration
-        Calibration of the times.
     table : ConfigurationTable
     times : StepTimes
     memory : MemoryColumns
@@ -81,14 +79,12 @@ class ConfigurationSearch:
         FLOPs of the model's matrix products over those of all accelerators at their peak.
     tokens_per_s : float array
     is_variant : bool array
-        Whether a faster row differs only in what is computed again, shared out or split along the sequence, or the
-        row before takes the same time and memory.
+        Whether a faster row differs only in recomputation, sharding or sequence splitting, or the row before takes
+        the same time and memory.
     valid, feasible : int
         Configurations that were enumerated, and those that fit.
     too_large : mapping of str to int
         Number of configurations that do not fit, by cause.
-    cpu_s : float
-        CPU time of the search.
     top : int
         Number of rows shown.
     variants : bool
@@ -123,7 +119,7 @@ class ConfigurationSearch:
     assumed: str = ""
 
     def ownership(self, place: int) -> Ownership | None:
-        """Return what servers, network and electricity cost together with the configuration of a row."""
+        """Return the cost of ownership with the configuration of a row."""
         if self.cluster is None:
             return None
         time_s = float(self.times.iteration_time_s[place])
@@ -158,7 +154,7 @@ class ConfigurationSearch:
             yield {**row, **{f"memory_{cause}_bytes": size for cause, size in memory_bytes.items()}}
 
     def shown(self) -> list[dict[str, Any]]:
-        """Return the rows to show: the fastest :attr:`top`, with what training costs by each."""
+        """Return the rows to show: the fastest :attr:`top`, with the cost of training."""
         places = self.best(self.top, self.variants).tolist()
         return [{**self.row(place), **self._dollars(place)} for place in places]
 
@@ -171,7 +167,7 @@ class ConfigurationSearch:
         return frame(self.rows())
 
     def to_json(self) -> dict[str, Any]:
-        """Return the answer, with the rows to show, as plain values."""
+        """Return the answer with the rows to show as a JSON-compatible mapping."""
         request, fastest = self.request, self.ownership(0) if self.feasible else None
         settings = ("accelerators", "global_batch", "sequence", "precision", "attention", "framework")
         return {

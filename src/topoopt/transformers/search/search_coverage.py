@@ -1,4 +1,4 @@
-"""Published ways of training that a search does not look at: which rule leaves each out, and what to give for it."""
+"""Published configurations that a search excludes: the excluding rule, and the option to include each."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
@@ -41,7 +41,7 @@ Reason = tuple[str, str, dict[str, Any]]
 
 @dataclass(slots=True)
 class _Reasons:
-    """A published way as far as it goes with the job, the job that it goes with, and what was in the way."""
+    """A published configuration adapted to the job, the adapted job, and the obstacles."""
 
     request: SearchRequest
     because: dict[str, str]
@@ -49,7 +49,7 @@ class _Reasons:
 
 
 def left_out(request: SearchRequest) -> tuple[NotSearched, ...]:
-    """Return the nearest published ways of training this very model that are not searched, at most :data:`MOST`.
+    """Return the nearest published configurations of this model that are not searched, at most :data:`MOST`.
 
     Those for an accelerator of another architecture are left to who has it.
     """
@@ -78,7 +78,7 @@ def left_out(request: SearchRequest) -> tuple[NotSearched, ...]:
 
 
 def _near(reasons: _Reasons, row: Publication) -> None:
-    """Take the numbers of a publication that is too far from what is asked for."""
+    """Record the numbers of a publication that is too far from the request."""
     request = reasons.request
     if times_apart(request.accelerators, row.accelerators) > MOST_SCALED:
         reasons.because["accelerators"] = (
@@ -126,7 +126,7 @@ def _valid(reasons: _Reasons, row: Publication) -> Configuration:
 
 
 def _error(request: SearchRequest, one: Configuration) -> str | None:
-    """Return why a configuration cannot be run, if it cannot."""
+    """Return the reason why a configuration is invalid, None if it is valid."""
     try:
         check_configuration(request.model, one, request.accelerators, uneven_stages=True)
     except InvalidInput as error:
@@ -147,7 +147,7 @@ def _other_batch(request: SearchRequest, row: Publication) -> Configuration | No
 
 
 def _other_accelerators(request: SearchRequest, row: Publication) -> Iterator[int]:
-    """Yield numbers of accelerators to try: multiples of what a replica takes, then those of the publication."""
+    """Yield numbers of accelerators to try: multiples of a replica's, then those of the publication."""
     inside = row.words["tp"] * row.words["pp"] * row.words.get("cp", 1)
     first = -(-request.accelerators // inside)
     yield from (inside * first * scale for scale in (1, *MORE))
@@ -155,7 +155,7 @@ def _other_accelerators(request: SearchRequest, row: Publication) -> Iterator[in
 
 
 def _fitting(reasons: _Reasons, one: Configuration, row: Publication) -> None:
-    """Say by how much a configuration is too large, and look for the least change with which it is not."""
+    """Record the missing memory of a configuration, and look for the smallest remedy."""
     request = reasons.request
     if "divisibility" in reasons.because and _error(request, one):
         return
@@ -192,7 +192,7 @@ def _fits(request: SearchRequest, one: Configuration) -> bool:
 
 
 def not_chosen(request: SearchRequest, one: Configuration) -> Iterator[Reason]:
-    """Yield why a valid configuration is not among those of a search; nothing if it is."""
+    """Yield the reasons why a search excludes a valid configuration; none if it does not."""
     # what is searched, but not as far
     choices = request.choices(request.accelerators)
     for name in _SEARCHED:
@@ -217,7 +217,7 @@ def not_chosen(request: SearchRequest, one: Configuration) -> Iterator[Reason]:
 
 
 def _never_varied(request: SearchRequest, one: Configuration) -> Iterator[Reason]:
-    """Yield what all rows have as it was given, or as usual."""
+    """Yield the fields that are fixed by options, or have their default, in all rows."""
     alone: dict[str, Any] = {}
     for name in dict.fromkeys((*one.unusual, *request.fixed)):
         value = getattr(one, name)

@@ -80,7 +80,6 @@ def _split(case: Case) -> _Split:
 
 
 def _linears(shapes: Shapes, kind: Ints, by: _Split) -> Iterator[_Linear]:
-    """Yield the matrices that have an adapter, by :data:`~topoopt.workloads.transformer.ADAPTERS`."""
     in_all = np.isin(kind, [ADAPTERS.index(word) for word in EVERYWHERE]).astype(np.float64)
     in_attention = in_all + np.asarray(kind == ADAPTERS.index("attention"), np.float64)
     yield from _queries_keys_values(shapes, by)

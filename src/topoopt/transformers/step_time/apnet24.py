@@ -1,4 +1,4 @@
-"""The published closed form of a training iteration, as it stands, for many configurations at once.
+"""The published closed form of a training iteration, unchanged, for many configurations at once.
 
 A first-stage accelerator computes, reduces, sends and waits, nothing overlaps::
 
@@ -89,7 +89,7 @@ def apnet24(
     Raises
     ------
     InvalidInput
-        For what the formula has no terms for, see :func:`apnet24_gap`.
+        For options without a term in the formula, see :func:`apnet24_gap`.
     """
     gap = apnet24_gap(model, table)
     if gap:
@@ -131,7 +131,7 @@ def apnet24(
 
 
 def apnet24_gap(model: TransformerModel, table: ConfigurationTable) -> str:
-    """Return what the formula has no term for, in words; empty where it has all."""
+    """Return the options for which the formula has no term, as text; empty if there are none."""
     if model.experts is not None:
         return f"the published formula has no term for experts, and {model.name} has them; use the calibrated estimator"
     other = sorted({SCHEDULES[one] for one in np.atleast_1d(table.schedule).tolist() if one})
@@ -151,7 +151,6 @@ def apnet24_gap(model: TransformerModel, table: ConfigurationTable) -> str:
 
 
 def _peak_flops(system: System, table: ConfigurationTable) -> Floats:
-    """Return the paper's F of each row."""
     part = find_accelerator(system.accelerator)
     published = PUBLISHED.get(part.name)
     rates = np.zeros(len(PRECISIONS))

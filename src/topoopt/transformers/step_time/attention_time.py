@@ -48,7 +48,7 @@ EAGER_BYTES_PER_SCORE_BACKWARD = 11.0
 SCORE_BYTES = 2.0
 """Each product with a matrix of scores writes or reads them in 16 bits, at the memory's rate at best."""
 HALF_SEQUENCE = 720.0
-"""Tokens at which a fused kernel with a causal mask reaches half of what it does on long sequences."""
+"""Tokens at which a fused kernel with a causal mask reaches half of its rate on long sequences."""
 FUSED_BACKWARD = 3.32
 """Products of a fused kernel's backward pass over those of its forward pass, in time: five instead of two, each 1.33
 times as slow."""
@@ -103,7 +103,7 @@ def core_s(case: Case, s_per_byte: Floats) -> tuple[Floats, Floats]:
 def _seen(case: Case) -> Floats:
     """Return the tokens that one token meets, where the heaviest packed sequences are waited for.
 
-    Kernels that are not fused meet all, and mask what is of other documents.
+    Unfused kernels compute all pairs, and mask those of other documents.
     """
     table = case.table
     if not np.any(table.document > 0):
@@ -115,10 +115,10 @@ def _seen(case: Case) -> Floats:
 def computed_share(shapes: Shapes, sequence: Floats | Ints) -> Floats:
     """Return the share by which windows shorten the core, 1 without any.
 
-    With s tokens, a causal mask leaves s/2 per token, a window w that slides ``w·(1 - w/2s)`` and a chunk of w
-    ``w/2``. A kernel works on tiles, of which the mask cuts off corners: windows have a tile's more keys than they let
-    through, up to what is computed without a window. Kernels that write scores (eager) compute them all, windows or
-    not.
+    With s tokens, a causal mask leaves s/2 per token, a sliding window w ``w·(1 - w/2s)`` and a chunk of w
+    ``w/2``. A kernel works on tiles, of which the mask cuts off corners: windows compute a tile's more keys than
+    they let through, at most as many as without a window. Kernels that write scores (eager) compute them all,
+    windows or not.
     """
     if not shapes.any_window:
         return np.ones(())
@@ -139,14 +139,14 @@ def allowed_tokens(shapes: Shapes, sequence: Floats | Ints) -> Floats:
 
 
 def tokens_seen(table: ConfigurationTable) -> Floats:
-    """Return how many tokens one token sees on average, without a causal mask: those of its document."""
+    """Return the mean number of tokens that one token attends to without a causal mask: those of its document."""
     if not np.any(table.document > 0):
         return table.sequence.astype(np.float64)
     return np.where(table.document > 0, _moment(table, 2) / _moment(table, 1), table.sequence)
 
 
 def imbalance(table: ConfigurationTable) -> Floats:
-    """Return by which share of its average the core's work takes longer, because everybody waits for the heaviest.
+    """Return the relative excess of the core's work over its mean, since all wait for the heaviest.
 
     As if all micro-batches were alike: so much longer that the iteration takes as long.
     """
@@ -168,7 +168,7 @@ def imbalance(table: ConfigurationTable) -> Floats:
 
 
 def _largest(of: Ints) -> Floats:
-    """Return the expected largest of so many standard normal numbers."""
+    """Return the expected maximum of this many standard normal numbers."""
     counts, place = np.unique(of, return_inverse=True)
     values = [NormalDist().inv_cdf((count - 0.375) / (count + 0.25)) for count in counts.tolist()]
     return np.asarray(np.array(values)[place].reshape(np.shape(of)), np.float64)

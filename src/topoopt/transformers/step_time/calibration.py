@@ -14,8 +14,7 @@ DIGITS = 4
 """Digits of a parameter that is fitted or written into a file."""
 
 ATTENTIONS = ("auto", "fused", "eager")
-"""Implementations of the attention's core: fused (FlashAttention), eager (scores in memory), or auto: fused with
-ZeRO-3."""
+"""Attention's core: fused (FlashAttention), eager (scores in memory), or auto: fused with ZeRO-3."""
 ATTENTIONS_OF_RUNS = (*ATTENTIONS, "flash1", "flash2", "cudnn")
 """Implementations of runs that name the fused kernel: FlashAttention 1 or 2, or the newest of its accelerator
 (cuDNN's in Transformer Engine, FlashAttention 3). Without a name it is PyTorch's with ZeRO-3, which is the second,
@@ -124,7 +123,7 @@ class Calibration:
         return replace(self, attention=attention or usual)
 
     def with_unfused(self, word: str) -> "Calibration":
-        """Return a calibration with what a framework does whole or one by one; as it is where the word is empty."""
+        """Return a calibration with a framework's unfused parts; unchanged if there are none."""
         return replace(self, unfused=word) if word else self
 
 
@@ -235,7 +234,7 @@ class Quality:
 
 
 def calibration_quality(calibration: Calibration) -> Quality:
-    """Return what a calibration rests on, and a grade.
+    """Return the basis of a calibration, and a grade.
 
     Fewer runs than parameters leave most of them where they started, which is a guess; so is an error of more than
     :data:`GUESS_PERCENT` on sizes that were held out. Less than :data:`FEW_RUNS` runs for a parameter, or more than
@@ -268,7 +267,7 @@ def _all(errors: str) -> float | None:
 
 
 def relative_of(accelerator: str) -> Relative | None:
-    """Return the relative of an accelerator of the catalogue; None where it has runs of its own, or nobody is alike."""
+    """Return the relative of an accelerator in the catalogue; None where it has its own runs, or no relative."""
     relative = accelerator_file(accelerator).relative
     try:
         return relative and replace(relative, accelerator=find_accelerator(relative.accelerator).name)

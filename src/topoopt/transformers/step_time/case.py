@@ -33,7 +33,7 @@ class Case:
         Place in :data:`~topoopt.transformers.ATTENTIONS_OF_RUNS` of how attention ran; ``auto`` for as the
         calibration has it.
     unfused : array of shape () or (configurations,)
-        Bits of ``transformers/system.py`` of what runs operation by operation; -1 for as the calibration
+        Bits of ``transformers/system.py`` of parts that run operation by operation; -1 for as the calibration
         has it.
     gathers : array of shape () or (configurations,)
         Place in :data:`~topoopt.transformers.GATHERS`; -1 for as the calibration has it.
@@ -185,7 +185,7 @@ class Case:
 
     @cached_property
     def peak_flops(self) -> Floats:
-        """Peak rate in the precision of the linear layers, as far as calculating in few bits gains what it promises."""
+        """Peak rate in the precision of the linear layers, reduced to the actual gain of low precision."""
         peaks, usual = self.machine.peak_flops, self.usual_flops
         rows = () if peaks.ndim == 1 else (np.arange(len(self.table)),)
         peak: Floats = peaks[(self.table.precision, *rows)]

@@ -86,7 +86,7 @@ class ChunkTimes:
         Durations including everything within a server: kernels, recomputation (in ``backward_s``), and tensor,
         context and expert parallel collectives whose group fits into a server.
     step_s : float
-        After the last micro-batch, on every accelerator: the optimizer and what is fixed.
+        After the last micro-batch, on every accelerator: the optimizer and fixed overhead.
     inside_s : float64 array, shape (pp · vpp,)
         Part of both passes spent in those collectives.
     weights_s : float64 array, shape (pp · vpp,)
@@ -116,8 +116,7 @@ def estimate(
     """Return the step times of all configurations of a table, in its order.
 
     The configurations must be valid for the model (:func:`~topoopt.transformers.check_configuration`); memory is not
-    looked at.
-    ``loads`` are those of the experts, even if not given.
+    looked at. ``loads`` are those of the experts, even if not given.
 
     Examples
     --------
@@ -163,8 +162,6 @@ class Stage:
         Layers of the stage, and whether it has the logits.
     busy_s, others_s : array
         Time of one micro-batch in it, and in all other stages together.
-    other_stages : array
-        Number of the other stages.
     """
 
     layers: Floats
@@ -177,8 +174,8 @@ class Stage:
 def slowest_stages(case: Case, one: MicroBatch) -> tuple[Stage, Ints, Stage]:
     """Return the busiest stage of each pipeline, the rows where one with more layers may be slower, and that one.
 
-    Layers that do not divide evenly go to the first stages, so that the last, with the logits and with what predicts
-    further tokens, has the fewest. A rank of DualPipe has a stage and its mirror image, and half of the micro-batches
+    Layers that do not divide evenly go to the first stages, so that the last, with the logits and multi-token
+    prediction, has the fewest. A rank of DualPipe has a stage and its mirror image, and half of the micro-batches
     go through either: its ranks at the ends, or those in the middle.
     """
     layers, pp, vpp = case.shapes.layers, case.table.pp.astype(np.float64), case.table.vpp.astype(np.float64)
@@ -214,7 +211,6 @@ def slowest_stages(case: Case, one: MicroBatch) -> tuple[Stage, Ints, Stage]:
 
 
 def _at_pace_of(case: Case, one: MicroBatch, stage: Stage) -> StepTimes:
-    """Return the step times of pipelines that run at the pace of one stage."""
     table, batches = case.table, case.batches
     slow = straggle(case)
     hop_s = transfers_s(case)
@@ -266,10 +262,10 @@ def combined_s(kernels_s: Floats, launches_s: Floats) -> Floats:
 
 
 def _bubble_s(case: Case, one: MicroBatch, stage: Stage, hop_s: Floats) -> Floats:
-    """Return what a stage waits for others while the pipeline fills and drains.
+    """Return the time that a stage waits for others while the pipeline fills and drains.
 
-    With 1F1B that is both passes in all others, with v chunks in each stage a v-th of it. The first micro-batch and the
-    last go through all chunks, and nothing hides what these send each other.
+    With 1F1B that is both passes in all others, with v chunks in each stage a v-th of it. The first micro-batch
+    and the last go through all chunks, and nothing hides the transfers between these.
     """
     table = case.table
     others_s = stage.others_s + stage.layers * (one.ep_alone_s - one.ep_s) * stage.other_stages
@@ -336,7 +332,7 @@ def transfers_s(case: Case) -> Floats:
 
 
 def sent_bytes(case: Case) -> Floats:
-    """Return what a rank sends to the next stage, or back, for one micro-batch."""
+    """Return the bytes that a rank sends to the next stage, or back, per micro-batch."""
     slices = sent_slices(case.tp, case.table.sequence_parallel, case.runs_apart("sends"))
     return np.asarray(ACTIVATION_BYTES[case.table.precision] * case.tokens * case.shapes.hidden / slices)
 

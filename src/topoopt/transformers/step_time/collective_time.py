@@ -296,7 +296,6 @@ class Links:
 
 
 def _servers(size: Floats, inside: Floats) -> Floats:
-    """Return the number of servers, two or more unless the ranks share one."""
     return np.asarray(np.where(size > inside, np.maximum(size / inside, 2.0), 1.0), np.float64)
 
 

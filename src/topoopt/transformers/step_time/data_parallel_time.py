@@ -2,15 +2,15 @@
 
 ZeRO 2 and 3 wait for weights gathered before every layer, and for gradients scattered after it.
 
-The weights of a layer are gathered while the layer before computes, forward and backward, and its gradients leave
-while the next one does its backward pass (Zhao 2023, "PyTorch FSDP", section 3.3). So a layer waits for what its
-communication takes longer than that computation, the first gather and the last scatter of a micro-batch hide behind
-nothing, and of everything else a share is in the way whatever the time: kernels of collectives take multiprocessors and
-memory bandwidth from those beside them. With hybrid sharding (HSDP) all of this stays within a shard, and the shards
-sum up their gradients once an iteration, beside the last backward pass.
+The weights of a layer are gathered while the layer before computes, forward and backward, and its gradients are
+sent during the backward pass of the next one (Zhao 2023, "PyTorch FSDP", section 3.3). So a layer waits for the
+excess of its communication over that computation, the first gather and the last scatter of a micro-batch are fully
+exposed, and a share of everything else is exposed whatever the time: kernels of collectives take multiprocessors
+and memory bandwidth from concurrent ones. With hybrid sharding (HSDP) all of this stays within a shard, and the
+shards sum their gradients once an iteration, during the last backward pass.
 
-Nothing of this takes longer with faster links: time is hidden behind one exchange only, and what the passes take with
-waits and launches adds up to what the stage takes.
+None of this takes longer with faster links: time is hidden behind one exchange only, and the passes with waits and
+launches add up to the time of the stage.
 
 Who shares out gradients in an interleaved pipeline scatters those of a chunk when the last of the micro-batches that go
 through it one after the other is done, as many as there are stages (Chu 2025, "Scaling Llama 3 Training with Efficient
@@ -34,7 +34,7 @@ from topoopt.transformers.step_time.micro_batch import MicroBatch
 from topoopt.transformers.step_time.offload import offloaded_step_s
 
 PARAMETERS_OF_A_LAYER = 4
-"""Matrices of a GPT layer, each gathered by itself by DeepSpeed in 2021; what has less than 100,000 numbers stays whole
+"""Matrices of a GPT layer, each gathered by itself by DeepSpeed in 2021; those of less than 100,000 numbers stay whole
 (``stage3_param_persistence_threshold``)."""
 
 
@@ -56,8 +56,7 @@ class Exchanges:
 
 
 COPIED_BYTES = 12.0
-"""Bytes moved per 16-bit gradient before a step that runs operation by operation: copied into a bucket (4), scaled
-(4), and back (4)."""
+"""Bytes moved per 16-bit gradient if unfused: copied into a bucket (4), scaled (4), and back (4)."""
 TURNED_BYTES = 12.0
 """Bytes moved where it is reduced in 32 bits: converted to them (6) and back (6)."""
 OPTIMIZER_BYTES_PER_PARAMETER = 30.0
@@ -65,17 +64,12 @@ OPTIMIZER_BYTES_PER_PARAMETER = 30.0
 
 
 def replica_waits_s(case: Case, layers: Floats, one: MicroBatch) -> Floats:
-    """Return what a stage waits for its replicas in an iteration.
+    """Return the time that a stage waits for its replicas in an iteration.
 
     ZeRO 2 and 3 exchange gradients and weights with every micro-batch
-    (:mod:`topoopt.transformers.step_time.data_parallel_time`). ZeRO 0
-    and 1 reduce gradients once (an AllReduce is a reduce-scatter and an all-gather); the share that can hide leaves
-    while the last backward pass, that of the first chunk, goes on.
-
-    Parameters
-    ----------
-    layers : array
-        Layers of the stage.
+    (:mod:`topoopt.transformers.step_time.data_parallel_time`). ZeRO 0 and 1 reduce gradients once (an AllReduce is a
+    reduce-scatter and an all-gather); the share that can hide leaves while the last backward pass, that of the first
+    chunk, goes on.
     """
     often = case.table.zero >= 2
     if np.all(often):
@@ -85,7 +79,7 @@ def replica_waits_s(case: Case, layers: Floats, one: MicroBatch) -> Floats:
 
 
 def _exposed_once_s(case: Case, layers: Floats, one: MicroBatch, wire_s: Floats) -> Floats:
-    """Return what ZeRO 0 and 1 wait for of what replicas exchange once."""
+    """Return the exposed part of the exchanges done once per iteration with ZeRO 0 and 1."""
     behind_s = layers * one.kernels.backward_s / case.table.vpp
     overlap = case.calibration.gradient_overlap * ~case.runs_apart("step")
     early_s = _early_s(case, wire_s)
@@ -97,7 +91,7 @@ def _exposed_once_s(case: Case, layers: Floats, one: MicroBatch, wire_s: Floats)
 
 
 def _early_s(case: Case, wire_s: Floats) -> Floats:
-    """Return what of it begins before the last backward pass: with DualPipe gradients of the other of a rank's stages.
+    """Return the part that begins before the last backward pass: with DualPipe, gradients of a rank's other stage.
 
     Its last pass but one is of that stage, also on the ranks in the middle, which have least time left.
     """
@@ -126,7 +120,7 @@ def _steps_apart(case: Case) -> Bools:
 
 
 def _trained(case: Case, layers: Floats) -> tuple[Floats, Floats]:
-    """Return what is trained of a stage on an accelerator before ZeRO: of every replica, and of routed experts."""
+    """Return the trained parameters of a stage per accelerator before ZeRO: per replica, and of routed experts."""
     shapes = case.shapes
     dense = layers * (shapes.dense_parameters / case.tp + shapes.replicated_parameters)
     dense = case.copies * (dense + shapes.table_parameters / case.tp / np.minimum(case.table.pp, 2))
@@ -138,7 +132,7 @@ def _trained(case: Case, layers: Floats) -> tuple[Floats, Floats]:
 
 
 def _once_s(case: Case, layers: Floats) -> Floats:
-    """Return what replicas exchange once: gradients scattered, weights gathered, or with ZeRO 0 gradients reduced.
+    """Return the exchanges done once: gradients scattered, weights gathered, or with ZeRO 0 gradients reduced.
 
     Who steps operation by operation reduces whole gradients with ZeRO 1, too, and gathers weights after that.
     """
@@ -165,13 +159,7 @@ def _pair_s(case: Case, size: Floats, stride: Floats, both_bytes: Floats) -> Flo
 
 
 def sharded_s(case: Case, layers: Floats, one: MicroBatch) -> Floats:
-    """Return what a stage waits for in an iteration with ZeRO 2 or 3.
-
-    Parameters
-    ----------
-    layers : array
-        Layers of the stage.
-    """
+    """Return the exposed exchanges of a stage in an iteration with ZeRO 2 or 3."""
     layer, ends = _of_a_layer(case), _of_the_ends(case)
     overlap, turns = _overlap(case), _turns(case)
     forward_s, backward_s = passes = _passes(case, layers, one)
@@ -184,13 +172,13 @@ def sharded_s(case: Case, layers: Floats, one: MicroBatch) -> Floats:
 
 
 def replica_exchanges(case: Case, layers: Floats, one: MicroBatch) -> dict[str, tuple[Floats, Floats]]:
-    """Return what is waited for of what replicas exchange in an iteration, and what it takes, by its kind.
+    """Return the exposed and total time of the replicas' exchanges in an iteration, by kind.
 
     Returns
     -------
     dict of (array, array)
-        ``every``: what ZeRO 2 and 3 exchange with the micro-batches; ``gather``: the weights that ZeRO 2 gathers after
-        the step; ``reduce``: gradients between shards of ZeRO 2 and 3; ``once``: what ZeRO 0 and 1 exchange.
+        ``every``: exchanges of ZeRO 2 and 3 with the micro-batches; ``gather``: the weights that ZeRO 2 gathers after
+        the step; ``reduce``: gradients between shards of ZeRO 2 and 3; ``once``: exchanges of ZeRO 0 and 1.
     """
     layer, ends = _of_a_layer(case), _of_the_ends(case)
     forward_s, backward_s = passes = _passes(case, layers, one)
@@ -215,9 +203,9 @@ def replica_exchanges(case: Case, layers: Floats, one: MicroBatch) -> dict[str, 
 def _exposed_reduce_s(
     case: Case, layers: Floats, layer: Exchanges, ends: Exchanges, backward_s: Floats
 ) -> Floats:
-    """Return what is waited for of the AllReduce between shards.
+    """Return the exposed part of the AllReduce between shards.
 
-    It hides in what time the exchanges of the last micro-batch leave beside its backward pass.
+    It hides in the time that the exchanges of the last micro-batch leave beside its backward pass.
     """
     beside_s = _behind_s(case, layer) / _turns(case)
     beside_s = longer_by_s(beside_s + layer.reduce_s, backward_s) - longer_by_s(beside_s, backward_s)
@@ -245,14 +233,14 @@ def between_shards_s(case: Case, dense_bytes: Floats, expert_bytes: Floats | Non
 
 
 def _owners(case: Case, ranks: Floats) -> Floats:
-    """Return how many of these replicas hold the same experts."""
+    """Return the number of these replicas that hold the same experts."""
     return np.maximum(case.tp * ranks / (case.ep * case.etp), 1.0)
 
 
 def _every_micro_batch(
     case: Case, layers: Floats, passes: tuple[Floats, Floats], layer: Exchanges, ends: Exchanges
 ) -> tuple[Floats, Floats]:
-    """Return the time of what is exchanged with the micro-batches of a turn, and what is waited for at least."""
+    """Return the time of the exchanges with the micro-batches of a turn, and a lower bound on the exposed part."""
     table, third = case.table, case.table.zero == 3
     forward_s, backward_s = passes[0], passes[1] * _turns(case)
     before = np.where(third, layer.gather_s, 0.0)
@@ -273,7 +261,7 @@ def _behind_s(case: Case, layer: Exchanges) -> Floats:
 
 
 def _turns(case: Case) -> Floats:
-    """Return how many micro-batches go through a chunk before its gradients are scattered."""
+    """Return the micro-batches that pass through a chunk before its gradients are scattered."""
     table = case.table
     waits = (table.zero == 2) & (table.vpp > 1) & (table.pp > 1)
     if not np.any(waits):
@@ -282,16 +270,14 @@ def _turns(case: Case) -> Floats:
 
 
 def _overlap(case: Case) -> Floats:
-    """Return the share that hides of what can."""
     return np.where(case.gathers_by("alone"), 0.0, case.calibration.gather_overlap)
 
 
 def longer_by_s(exchange_s: Floats, computation_s: Floats) -> Floats:
-    """Return by how much a computation takes longer with an exchange beside it: both together, without a cliff.
+    """Return the delay of a computation by a concurrent exchange, as a smooth function of both.
 
     The 3-norm of the two as in :func:`~topoopt.transformers.step_time.closed_form.combined_s`: where they are alike,
-    neither
-    hides all of the other.
+    neither hides all of the other.
     """
     longer = np.maximum(exchange_s, computation_s)
     ratio = np.minimum(exchange_s, computation_s) / np.maximum(longer, 1e-30)
@@ -299,14 +285,14 @@ def longer_by_s(exchange_s: Floats, computation_s: Floats) -> Floats:
 
 
 def _exposed_s(all_s: Floats, at_least_s: Floats, overlap: Floats | float) -> Floats:
-    """Return what is waited for when a share of what could hide does."""
+    """Return the exposed time when a share of the hideable part is hidden."""
     return np.asarray(all_s - overlap * np.maximum(all_s - at_least_s, 0.0), np.float64)
 
 
 def _exposed_gather_s(
     layers: Floats, layer: Exchanges, ends: Exchanges, forward_s: Floats, overlap: Floats
 ) -> Floats:
-    """Return what ZeRO 2 waits for after the step: the weights, gathered while the next forward pass begins."""
+    """Return the exposed gathering of weights after the step with ZeRO 2, while the next forward pass begins."""
     all_s = layers * layer.gather_s + ends.gather_s
     return _exposed_s(all_s, ends.gather_s + layers * longer_by_s(layer.gather_s, forward_s), overlap)
 
@@ -326,7 +312,7 @@ def _passes(case: Case, layers: Floats, one: MicroBatch) -> tuple[Floats, Floats
 def _of_a_layer(case: Case) -> Exchanges:
     """Return the collectives of an average layer; of adapters few gradients are reduced; ZeRO 3 gathers all weights.
 
-    ZeRO 2 keeps weights whole: it gathers what a step has changed.
+    ZeRO 2 keeps weights whole: it gathers those that a step has changed.
     """
     shapes = case.shapes
     dense = shapes.dense_parameters / case.tp + shapes.replicated_parameters

@@ -1,4 +1,4 @@
-"""Time of expert parallelism's all-to-alls: dispatch and combine, flat or hierarchical, and what of them overlaps."""
+"""Time of expert parallelism's all-to-alls: dispatch and combine, flat or hierarchical, and their overlapped part."""
 
 import numpy as np
 
@@ -32,7 +32,7 @@ def exchanges_s(case: Case) -> Floats:
 
 
 def forwarding_s_per_byte(case: Case) -> Floats:
-    """Return what a byte of all copies takes beyond its time on the network at full rate."""
+    """Return the time per byte of all copies beyond their time on the network at full rate."""
     inner, outer = _links_s_per_byte(case)
     beyond = np.minimum(case.shapes.capacity, 1.0) * (
         _together(case, inner, outer) - case.calibration.exchange_efficiency * outer
@@ -63,9 +63,9 @@ def _links_s_per_byte(case: Case) -> tuple[Floats, Floats]:
 
 
 def _hottest(case: Case, parts: Floats, once: Bools) -> Floats:
-    """Return the copies that the hottest of so many servers or ranks gets, over those of even loads.
+    """Return the copies of the hottest server or rank, relative to even loads.
 
-    Where a token goes to each of them ``once``, what is hot gets few copies more.
+    Where a token goes to each of them ``once``, hot ones get only a few more copies.
     """
     shapes = case.shapes
     per_token, *limits = (
@@ -104,7 +104,7 @@ def _together(case: Case, inner: Floats, outer: Floats) -> Floats:
 
 
 def _places(case: Case, ranks: Floats) -> Floats:
-    """Return over how many of so many servers or ranks, that share the experts, those of a token are spread."""
+    """Return over how many of the servers or ranks that share the experts a token's experts are spread."""
     shapes = case.shapes
     routing = shapes.experts, shapes.per_token, shapes.route_groups, shapes.groups_per_token
     if np.ndim(shapes.experts):
@@ -130,6 +130,6 @@ def hidden_exchanges_s(alone_s: Floats, computing_s: Floats, dedicated: Bools) -
 
 
 def overlaps(case: Case) -> Bools:
-    """Return which rows overlap all-to-alls: those that ask for it, and DualPipe, which always does."""
+    """Return which rows overlap all-to-alls: those that request it, and DualPipe, which always does."""
     table = case.table
     return np.asarray((table.overlap_experts > 0) | table.has_word("schedule", "dualpipe"))

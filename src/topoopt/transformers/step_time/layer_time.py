@@ -1,9 +1,9 @@
-"""Kernels of one layer and of the logits: matrix products, the attention's core, and what memory bounds.
+"""Kernels of one layer and of the logits: matrix products, the attention's core, and memory-bound kernels.
 
 Kernels of layers with a recurrence: Mamba-2 and linear attention, whose time is linear in the sequence.
 
-No published run times them apart, so their rates are assumed: projections reach what matrix products of these sizes
-reach, products between them what the attention's core reaches, the rest the rate of the memory.
+No published run measures them separately, so their rates are assumed: projections have the rate of matrix products
+of these sizes, products between them that of the attention's core, the rest that of the memory.
 """
 
 from dataclasses import dataclass
@@ -69,8 +69,6 @@ def part_kernels(case: Case) -> dict[str, Floats]:
 
 
 class _Kernels:
-    """The law of kernels of a machine under a calibration."""
-
     def __init__(self, case: Case) -> None:
         self.case = case
         machine, calibration = case.machine, case.calibration
@@ -82,10 +80,11 @@ class _Kernels:
     def product_s(self, rows: Floats, columns: Floats, depth: Floats, flops: Floats) -> Floats:
         """Return the time of a product of (rows, depth) and (depth, columns) matrices.
 
-        A tile takes longer by its start and its end, in which nothing is multiplied: as much as ``half_depth`` more of
-        depth would in 16 bits, and no less where the products themselves are faster, for what comes and goes then is
-        numbers of 16 and 32 bits. Of the last wave of tiles over the processors a part stays empty. The memory's rate
-        is a roof. So it takes 2·MNK·(1 + a²/MN)·(1/rate + k/(K·usual rate))/e for M rows, N columns and a depth of K.
+        A tile takes longer by its start and its end, in which nothing is multiplied: as much as ``half_depth``
+        more of depth would in 16 bits, and no less where the products themselves are faster, since the data loaded
+        and stored then has 16 and 32 bits. The last wave of tiles over the processors is partly empty. The
+        memory's rate is a roof. So it takes 2·MNK·(1 + a²/MN)·(1/rate + k/(K·usual rate))/e for M rows, N columns
+        and a depth of K.
         """
         written = rows * columns
         s_per_two = depth / flops + self.half_depth / self.case.usual_flops
@@ -143,7 +142,7 @@ class _Kernels:
         return np.where(whole & (case.tp > 1), case.tp * (each + JOINED_LOGIT_BYTES), each)
 
     def parts(self) -> dict[str, Floats]:
-        """Return norms, activations, experts with all that is routed, and what latent attention projects up."""
+        """Return norms, activations, routed experts, and the up-projections of latent attention."""
         shapes, case = self.case.shapes, self.case
         norms = 4 * case.tokens * shapes.parts * shapes.hidden / case.local_tp * self.s_per_byte
         latent, experts = np.zeros_like(norms), np.zeros_like(norms)
@@ -310,7 +309,6 @@ def unpacked_bytes(case: Case) -> Floats:
 
 
 def _layer_parameters(case: Case) -> Floats:
-    """Return the parameters of an average layer on one accelerator."""
     shapes = case.shapes
     layer = shapes.dense_parameters / case.tp + shapes.replicated_parameters
     return np.asarray(layer + shapes.expert_parameters / (case.ep * case.etp), np.float64)
@@ -326,8 +324,9 @@ def between_s(case: Case, s_per_byte: Floats) -> Floats:
 def copied_s(case: Case, s_per_byte: Floats) -> Floats:
     """Return the time in which one pass of such a layer brings its sequences together, token after token, and back.
 
-    Megatron Core has tokens of all sequences of a micro-batch side by side, its recurrences want one after the other:
-    what is projected, and what comes out, is read and written (``MambaMixer._ssm_training``); one alone is not.
+    Megatron Core stores the tokens of all sequences of a micro-batch interleaved, its recurrences need one after
+    the other: projections and outputs are read and written (``MambaMixer._ssm_training``); a single sequence is
+    not.
     """
     shapes = case.shapes
     size = 4 * (shapes.recurrent_into + shapes.recurrent_inner) * (case.table.micro_batch > 1)
@@ -335,10 +334,10 @@ def copied_s(case: Case, s_per_byte: Floats) -> Floats:
 
 
 def state_exchange_s(case: Case) -> Floats:
-    """Return what context parallel ranks wait for in one such layer, both passes.
+    """Return the exposed exchange of context parallel ranks in one such layer, both passes.
 
-    Every rank gets the whole sequence for a part of the heads and gives it back (``MambaContextParallel`` of Megatron
-    Core): all-to-alls of what is projected and of what comes out.
+    Every rank gets the whole sequence for a part of the heads and returns it (``MambaContextParallel`` of Megatron
+    Core): all-to-alls of the projections and of the outputs.
     """
     shapes, cp = case.shapes, case.table.cp.astype(np.float64)
     widths = shapes.recurrent_into / case.tp, shapes.recurrent_inner / case.tp

@@ -84,7 +84,7 @@ def flops_per_iteration(definition: str, model: TransformerModel, sequences: int
 
 
 def iteration_flops(model: TransformerModel, configuration: Configuration) -> float:
-    """Return the FLOPs of an iteration that a way of training asks for, without recomputation.
+    """Return the model FLOPs of a configuration's iteration, without recomputation.
 
     Three times the matrix products of a forward pass, as ``matmul`` counts them; of documents that are packed into a
     sequence, attention's core counts the pairs of tokens inside of each. With low-rank adapters the gradients of frozen
@@ -104,7 +104,7 @@ def iteration_flops(model: TransformerModel, configuration: Configuration) -> fl
 
 
 def _adapter_flops(model: TransformerModel, layer_is_moe: bool, adapters: str) -> float:
-    """Return what one token costs in the adapters of a layer, forward, for each of their rank."""
+    """Return the forward FLOPs per token of a layer's adapters, per rank."""
     found = adapter_parameters(model, layer_is_moe, adapters)
     experts = model.experts if layer_is_moe else None
     met = 0.0 if experts is None else experts.per_token / experts.count

@@ -108,7 +108,7 @@ def micro_batch(case: Case) -> MicroBatch:
 
 
 def _left_out_s(case: Case, layer: LayerKernels) -> Floats:
-    """Return what a recomputation leaves out: PyTorch's, since 2.1, ends with the last tensor that is needed.
+    """Return the time saved by ending a recomputation with the last needed tensor, as in PyTorch since 2.1.
 
     That is the input of a layer's last product (``torch.utils.checkpoint.set_checkpoint_early_stop``). Megatron's own
     recomputation does all of a layer, and so did Composer and DeepSpeed in the runs that are known.
@@ -119,8 +119,8 @@ def _left_out_s(case: Case, layer: LayerKernels) -> Floats:
 def _hidden_sums(case: Case, passes: Floats) -> Floats:
     """Return the share of a layer's tensor parallel collectives that hide, where the sequence is split.
 
-    Megatron without user buffers hides two of the four of the backward pass: what a product with the weights scatters
-    goes on while the gradients of these weights are made.
+    Megatron without user buffers hides two of the four in the backward pass: scattering the result of a product
+    with the weights overlaps with computing the gradients of these weights.
     """
     share = np.asarray(case.calibration.tensor_overlap, np.float64)
     if case.runs_apart("pieces").any():
@@ -131,9 +131,9 @@ def _hidden_sums(case: Case, passes: Floats) -> Floats:
 def _tensor_s(case: Case, hidden_bytes: Floats, gather: Floats) -> Floats:
     """Return the tensor parallel collectives of one pass through an average layer.
 
-    An all-gather and a reduce-scatter (or both in one, an AllReduce) go with attention, with a dense feed-forward
-    part and with shared experts. Experts that are cut gather what all of their ranks have received; behind experts
-    the slices of the tokens are put together again, unless the sequence is split.
+    An all-gather and a reduce-scatter (or both in one, an AllReduce) belong to attention, a dense feed-forward
+    part and shared experts. Split experts gather the tokens of all of their ranks; after experts the slices of the
+    tokens are joined again, unless the sequence is split.
     """
     shapes = case.shapes
     if not shapes.any_experts:
@@ -147,7 +147,7 @@ def _tensor_s(case: Case, hidden_bytes: Floats, gather: Floats) -> Floats:
 
 
 def _apart_s(case: Case, gather: Floats) -> Floats:
-    """Return the AllReduces of a backward pass that come to those of :func:`_tensor_s` where matrices stand alone.
+    """Return the AllReduces of a backward pass in addition to :func:`_tensor_s`, where matrices run separately.
 
     Each of them sums up the gradient of its input by itself; with sequence parallelism all of them have one gather.
     """
@@ -167,7 +167,7 @@ def _backward_share(usual: Floats, waits_s: Floats, apart_s: Floats) -> Floats:
 
 
 def _bare_exchanges_s(case: Case, alone_s: Floats, computing_s: Floats) -> Floats:
-    """Return what is waited for of a layer's all-to-alls, on average over the micro-batches."""
+    """Return the exposed part of a layer's all-to-alls, on average over the micro-batches."""
     overlapped = overlaps(case)
     if not np.any(overlapped) or not case.shapes.any_experts:
         return alone_s
@@ -229,7 +229,7 @@ def key_round_s(case: Case) -> Floats:
 
 
 def _ring_s(case: Case, layer: LayerKernels, again: Floats) -> Floats:
-    """Return what the core does not hide of the keys and values that go round (Liu et al. 2023).
+    """Return the exposed time of passing keys and values around the ring (Liu et al. 2023).
 
     Backward they go around twice, with their gradients.
     """
@@ -239,8 +239,8 @@ def _ring_s(case: Case, layer: LayerKernels, again: Floats) -> Floats:
 def _exchanges_s(case: Case, again: Floats) -> Floats:
     """Return the all-to-alls of queries, keys, values and the core's output (Jacobs et al. 2023, Ulysses).
 
-    Heads of keys and values are repeated where there are fewer than ranks. Nothing hides: the core needs all of them,
-    and what follows needs all of its output.
+    Heads of keys and values are repeated where there are fewer than ranks. Nothing is hidden: the core needs all
+    of them, and the next operation all of its output.
     """
     shapes, cp = case.shapes, case.table.cp.astype(np.float64)
     heads, keys = shapes.heads / case.tp, np.maximum(shapes.kv_heads / case.tp, cp)

@@ -2,7 +2,7 @@
 
 With an offloaded optimizer, gradients are copied to the host and updated weights back once a step, before and after
 the update on the host, whose arithmetic is not counted. Offloaded activations are copied out behind the forward pass
-and back behind the backward pass; the step waits for what does not hide.
+and back behind the backward pass; the step waits for the exposed part.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ WEIGHT_BYTES = 2.0
 
 
 def offloaded_step_s(case: Case, kept: Floats) -> Floats:
-    """Return what the transfers of gradients and weights add to a step.
+    """Return the time that transfers of gradients and weights add to a step.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def offloaded_step_s(case: Case, kept: Floats) -> Floats:
 
 
 def offloaded_layer_s(case: Case, forward_s: Floats, backward_s: Floats) -> Floats:
-    """Return what a layer's passes of one micro-batch wait for activations on their way.
+    """Return the time that a layer's passes of one micro-batch wait for activations in transfer.
 
     Parameters
     ----------

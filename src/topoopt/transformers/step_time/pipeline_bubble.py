@@ -53,11 +53,11 @@ class StagePasses:
 def split_bubble_s(table: ConfigurationTable, passes: StagePasses, hop_s: Floats, usual_s: Floats) -> Floats:
     """Return the idle time of the busiest stage, ``usual_s`` by 1F1B.
 
-    Where it has more to do than the others it is idle for less. ZB-H1: as the last stage, it begins when the first
-    micro-batch has come through the others, and what it waits for at the end it fills with its own gradients of
-    weights. DualPipe: as the first or the last stage, which are alike, it fills its gaps with what it has more to do,
-    twice for each other stage, but for those in which inputs are waited for (so the order of [3]_ comes out if it is
-    played, within a twentieth of the formula above where W is as long as F, and an eighth where it is shorter).
+    A stage with more work than the others is idle for less time. ZB-H1: as the last stage, it begins when the
+    first micro-batch has come through the others, and fills its wait at the end with its own gradients of weights.
+    DualPipe: as the first or the last stage, which are alike, it fills its gaps with its additional work, twice
+    for each other stage, except for gaps in which inputs are missing (so the order of [3]_ results if it is
+    simulated, within a twentieth of the formula above where W is as long as F, and an eighth where it is shorter).
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ class Shapes:
     ffn, expert_ffn, shared_ffn, into : array
         ``into`` is 2 for gated feed-forward parts, else 1. ``ffn`` is that of layers without experts.
     experts, per_token, capacity : array
-        ``capacity`` is what experts compute over what tokens ask for: the capacity factor, or 1 without limit.
+        ``capacity`` is the computed over the requested expert tokens: the capacity factor, or 1 without limit.
     route_groups, groups_per_token : array
         Groups of group-limited routing; 0 for none.
     vocabulary, mtp_layers : array
@@ -179,11 +179,11 @@ def _row(model: TransformerModel) -> tuple[float, ...]:
 def _recurrent(model: TransformerModel) -> tuple[float, ...]:
     """Return the six columns of a recurrence.
 
-    The usual implementation (the ``ssd_combined`` kernels of state-spaces/mamba) takes a chunk of tokens at once: in
-    it every token sees those before it, as in attention, and each chunk changes and reads the state once (Dao and Gu
-    2024, section 6). Bytes forward: the convolution reads and writes what it works on; chunks read the values to make
-    states, then values, gate and states to make outputs, of which there are two, with and without the gate; the norm
-    reads both and writes. A state of each chunk, in 32 bits, is written, passed on (read and written) and read.
+    The common implementation (the ``ssd_combined`` kernels of state-spaces/mamba) processes chunks of tokens: in a
+    chunk every token attends to those before it, as in attention, and each chunk changes and reads the state once
+    (Dao and Gu 2024, section 6). Bytes forward: the convolution reads and writes its data; chunks read the values
+    to make states, then values, gate and states to make two outputs, with and without the gate; the norm reads
+    both and writes. A state of each chunk, in 32 bits, is written, passed on (read and written) and read.
     """
     one = model.recurrence
     if one is None:

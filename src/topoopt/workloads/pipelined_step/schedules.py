@@ -1,7 +1,7 @@
 """Pipeline schedules: 1F1B, interleaved 1F1B and DualPipe, and the order of passes that each gives a worker.
 
-ZB-H1 is 1F1B whose backward passes are split, so that gradients of weights fill what was idle. In DualPipe
-micro-batches enter a pipeline from both ends, and passes of opposite directions are done at once.
+ZB-H1 is 1F1B with split backward passes, so that gradients of weights fill idle time. In DualPipe micro-batches
+enter a pipeline from both ends, and passes of opposite directions are done at once.
 
 References
 ----------
@@ -35,8 +35,8 @@ class Schedule:
     micro_batch : int64 array
         Micro-batch of each pass, numbered within the chunk.
     begin, end : int64 arrays
-        Places of the first and the last pass of those that are done as one: they begin when all of them can, and what
-        they make leaves when all of them are done. The place itself for a pass that is alone.
+        Places of the first and the last pass of those done as one: they begin when all inputs are there, and their
+        outputs are sent when all are done. The place itself for a single pass.
     """
 
     direction: Ints
@@ -182,7 +182,7 @@ class _Worker:
 
 
 def warm_up_passes(stage: int, stages: int, chunks_per_stage: int, micro_batches: int) -> int:
-    """Return how many forward passes a worker does before it alternates.
+    """Return the number of forward passes that a worker does before it alternates.
 
     Examples
     --------
@@ -244,7 +244,7 @@ def stage_schedule(stage: int, stages: int, chunks_per_stage: int, micro_batches
 
 
 def _interleaved(number: Ints, stages: int, chunks_per_stage: int) -> tuple[Ints, Ints]:
-    """Return which of its chunks a worker's n-th forward pass is of, and the micro-batch."""
+    """Return the chunk and the micro-batch of each forward pass of a worker."""
     if chunks_per_stage == 1:
         return np.zeros_like(number), number
     group, place = np.divmod(number, stages * chunks_per_stage)
@@ -252,7 +252,7 @@ def _interleaved(number: Ints, stages: int, chunks_per_stage: int) -> tuple[Ints
 
 
 def zero_bubble_schedule(stage: int, stages: int, micro_batches: int) -> Schedule:
-    """Return the passes of a stage's worker: 1F1B, and gradients of weights as many micro-batches later as its number.
+    """Return a worker's passes: 1F1B, with gradients of weights deferred by its stage number in micro-batches.
 
     So every worker holds at most ``stages`` micro-batches from their forward pass to the gradients of their weights,
     as many as the first one of 1F1B. Forward passes of F seconds, backward ones of B and W for the weights, W no
@@ -284,7 +284,7 @@ class Order:
     of_stage : function of stage, stages, chunks per stage and micro-batches
         Returns the passes of the stage's worker.
     check : function of stages, chunks per stage and micro-batches
-        Refuses what the schedule cannot take.
+        Refuses invalid arguments of the schedule.
     splits : bool
         Whether gradients of weights are passes of their own.
     ends : int

@@ -60,8 +60,8 @@ class Exchange:
     turn : int
         Order of the exchanges at one moment of one pass: lower turns come first, equal turns run at the same time.
     nic_s : float
-        Seconds of an accelerator's own NIC for what it sends, of all operations together; 0 where the accelerators
-        that take part have all NICs of their servers.
+        Time of an accelerator's own NIC for its sends, all operations together; 0 where the accelerators that take
+        part have all NICs of their servers.
     """
 
     chunk: int
@@ -176,7 +176,7 @@ class Chunk:
     output_delay_s : float
         Time to start each of these transfers.
     blocking : bool
-        Whether a worker goes on only when what it sends between this chunk and the next has arrived.
+        Whether a worker continues only after its transfer from this chunk to the next has arrived.
     inside_s : float
         Part of both passes spent in collectives within a server. It changes no time, it only labels it.
     weights_s : float
@@ -368,7 +368,6 @@ class PipelinedStep:
         )
 
     def _sent(self) -> Rows:
-        """Return source, destination and bytes of all activations and their gradients."""
         columns: list[Rows] = [(np.zeros(0, np.int64),) * 3]
         for index, chunk in enumerate(self.chunks):
             after = self.neighbor(index, 1)
@@ -398,7 +397,7 @@ def iteration_traffic(
     exchanges: Sequence[Exchange],
     synchronizations: Sequence[Synchronization],
 ) -> Traffic:
-    """Return the traffic of an iteration from the bytes that chunks ``sent`` on, and from what goes on in groups."""
+    """Return the traffic of an iteration from the bytes ``sent`` between chunks and the exchanges of groups."""
     rings: Counter[tuple[int, ...]] = Counter()
     exchanged: list[AllToAllGroup] = []
     rows = [sent]

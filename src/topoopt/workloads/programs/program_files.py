@@ -4,7 +4,7 @@ without PyTorch and without unpickling anything.
 References
 ----------
 .. [1] github.com/pytorch/pytorch, ``torch/_export/serde/schema.py``: the JSON of a program; and
-   ``torch/export/pt2_archive/constants.py``: where it stands in the archive.
+   ``torch/export/pt2_archive/constants.py``: its place in the archive.
 """
 
 import importlib
@@ -99,7 +99,7 @@ class _Reader:
 
 
 MOST_PASSES = 64
-"""Rounds of inferring and computing; a model of so many layers that each wait for the one before has few of them."""
+"""Most rounds of inference and computing; deep models need only a few."""
 MOST_ELEMENTS = 1_000_000
 _DRAWN = (
     *("RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial"),
@@ -246,7 +246,7 @@ def _bytes(number: int) -> int:
 
 
 def with_shapes(onnx: Any, model: Any) -> Any:
-    """Return the model with the shapes that can be inferred; what is computed of them becomes constants.
+    """Return the model with the shapes that can be inferred; values computed from them become constants.
 
     Raises
     ------
@@ -354,7 +354,6 @@ def _json(path: str) -> str:
 
 
 def _tensor_names(argument: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the tensors of an argument; several of a list."""
     for kind, value in argument.items():
         if kind == "as_tensor":
             return (str(value["name"]),)
@@ -368,7 +367,7 @@ def _tensor_names(argument: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _torch_export_plain(argument: Mapping[str, Any]) -> Any:
-    """Return what an argument holds that is no tensor; a list of sizes without those that are not fixed."""
+    """Return the value of an argument that is no tensor; a list of sizes without those that are not fixed."""
     for kind, value in argument.items():
         if kind == "as_sym_ints":
             return [one.get("as_int") for one in value]

@@ -7,7 +7,7 @@ From a tensor program to an operator graph, by these rules.
 - A weight belongs to the operator that reads it first; gradients of one that several read are AllReduced once.
 - Rows of a weight are a table. One row a sample, or a sum of rows, is an embedding, which is placed on servers; a row
   for each of several positions is a lookup, replicated as any weight.
-- What is pointwise joins the operator whose output it reads, where nobody else reads that and nothing else goes in;
+- A pointwise call joins the operator whose output it reads, if that output has no other reader and no other input;
   softmax, normalizations and reductions do where that one is split by samples only.
 - Bytes of weights and activations are those of the file's types. Memory traffic counts four bytes a number, which a
   roofline scales by its precision.
@@ -45,7 +45,7 @@ class Value:
     is_live : bool
         Whether it depends on data.
     is_number : bool
-        Whether gradients go through it; false of indices and masks, and of what is made of these alone.
+        Whether gradients go through it; false for indices and masks, and for values made of these alone.
     """
 
     producers: tuple[int, ...] = ()
@@ -68,7 +68,7 @@ class Flow:
             self._values[name] = Value(is_live=True, is_number=program.tensors[name].is_floating)
 
     def value(self, name: str) -> Value:
-        """Return what a tensor is made of."""
+        """Return the origin of a tensor."""
         return self._values.get(name, NOTHING)
 
     def producers(self, node: ProgramNode) -> tuple[int, ...]:
@@ -84,7 +84,7 @@ class Flow:
         return tuple(name for name in node.inputs if self.value(name).is_live and self.value(name).is_number)
 
     def passed(self, node: ProgramNode, role: str) -> Value | None:
-        """Return what the outputs of a call are made of where it is no operator; None where it is one."""
+        """Return the origin of a call's outputs if it is no operator; None if it is one."""
         live = any(self.value(name).is_live for name in node.inputs)
         if role == roles.CONSTANT:
             return NOTHING
@@ -100,7 +100,7 @@ class Flow:
         return None
 
     def set(self, node: ProgramNode, value: Value) -> None:
-        """Say what the outputs of a call are made of; indices come from nobody."""
+        """Set the origin of a call's outputs; indices have none."""
         for name in node.outputs:
             tensor = self.program.tensors.get(name)
             is_index = tensor is not None and not tensor.is_floating
@@ -126,8 +126,6 @@ _KIND_OF_ROLE = {
 
 
 class _Maker:
-    """Makes the operators, call by call."""
-
     def __init__(self, program: TensorProgram, samples: int) -> None:
         self.program = program
         self.samples = samples
@@ -215,7 +213,7 @@ class _Maker:
         return (role if alone else kind), _BATCH
 
     def _host(self, node: ProgramNode, role: str) -> int | None:
-        """Return the operator that a call joins; None where it becomes one of its own."""
+        """Return the operator that a call joins; None where it becomes a separate one."""
         producers = self.flow.producers(node)
         if role not in _JOINING or len(producers) != 1 or len(self.flow.numbers(node)) != 1:
             return None
@@ -232,7 +230,7 @@ class _Maker:
         return self.program.tensors[name]
 
     def _name(self, node: ProgramNode) -> str:
-        """Return a name that no other operator has: the module, and what is called where it calls several."""
+        """Return a name that no other operator has: the module, and the call where it has several."""
         short = node.operator.split(".")[-1].lower()
         longer = f"{node.label}/{short}"
         base = node.label if node.label and node.label not in self.names else longer
@@ -244,13 +242,13 @@ SAMPLES, UNKNOWN = "samples", "unknown"
 
 
 def read_program(path: str, settings: Mapping[str, Any]) -> tuple[OperatorGraph, str]:
-    """Return the operators of a ``.pt2`` or ONNX file, and what was read in words.
+    """Return the operators of a ``.pt2`` or ONNX file, and a description of the file.
 
     Parameters
     ----------
     settings : mapping
-        ``samples``: what the shapes of the file are for, where its inputs do not say it. ``unknown``: ``bytes`` to
-        count operators that are not known by what they read and write. Of ONNX also the sizes of its named dimensions.
+        ``samples``: batch of the file's shapes, where its inputs do not give it. ``unknown``: ``bytes`` to count
+        unknown operators by their reads and writes. For ONNX also the sizes of its named dimensions.
 
     Raises
     ------
@@ -264,7 +262,7 @@ def read_program(path: str, settings: Mapping[str, Any]) -> tuple[OperatorGraph,
 
 @lru_cache(maxsize=2)
 def _kept(path: str, changed_ns: int, said: tuple[tuple[str, Any], ...]) -> tuple[OperatorGraph, str]:
-    """Return it; the same file is asked for twice, for a job and for words about it."""
+    """Return the cached result; a job and its options both read the same file."""
     settings = dict(said)
     unknown = str(settings.pop(UNKNOWN, ""))
     if unknown:
@@ -292,14 +290,14 @@ def _kept(path: str, changed_ns: int, said: tuple[tuple[str, Any], ...]) -> tupl
 def operators_of_program(
     program: TensorProgram, name: str, samples: int, unknown: str = ""
 ) -> tuple[OperatorGraph, str]:
-    """Return the operator graph of a program, and what there is to know of it, in words.
+    """Return the operator graph of a program, and remarks about it.
 
     Parameters
     ----------
     samples : int
         Samples that the shapes of the file are for.
     unknown : str
-        ``bytes`` to count operators that are not known by what they read and write; they are refused otherwise.
+        ``bytes`` to count unknown operators by their reads and writes; they are refused otherwise.
 
     Raises
     ------
@@ -361,7 +359,7 @@ def _joined(host: Operator, op: Operator, between_bytes: float) -> Operator:
 
 
 def reader_counts(program: TensorProgram) -> Mapping[str, int]:
-    """Return how many calls read each tensor, or another shape of it; the model's results count as read once more."""
+    """Return the number of calls that read each tensor or a reshaped one; results of the model count once more."""
     counts = Counter(program.results)
     for node in reversed(program.nodes):
         passes = roles.ROLES.get(node.operator) == roles.VIEW

@@ -16,7 +16,7 @@ from topoopt.base.errors import InvalidInput, shown
 from topoopt.base.limits import LARGEST
 
 CONSTANT = "constant"
-"""Shapes, and numbers that a shape alone decides: what they hold depends on no data."""
+"""Shapes, and numbers that depend on shapes alone, not on data."""
 VIEW = "view"
 """Another shape, order or part of the same numbers: no work."""
 POINTWISE = "pointwise"
@@ -54,7 +54,7 @@ KINDS: Mapping[str, str] = {
     **dict.fromkeys(("aten.softmax", "aten._softmax", "Softmax"), "softmax"),
     **dict.fromkeys(("aten.layer_norm", "aten.native_layer_norm", "LayerNormalization"), "layernorm"),
 }
-"""The kind of an operator where its name says more than what it does."""
+"""The kind of an operator where its name is more specific than its role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class TensorProgram:
     results : tuple of str
         Outputs of the model.
     nodes : tuple of ProgramNode
-        In an order in which every producer stands before its consumers.
+        In an order in which every producer precedes its consumers.
     """
 
     what: str
@@ -161,7 +161,7 @@ def _view(node: ProgramNode, inputs: Tensors, outputs: Tensors) -> float:
 
 
 def _pool(node: ProgramNode, inputs: Tensors, outputs: Tensors) -> float:
-    """Return the window of each number; where it is not said all windows together are the map that goes in."""
+    """Return the window size per output number; if it is not given, all windows together are the input map."""
     window = node.attributes.get("kernel_size") or node.attributes.get("kernel_shape")
     if not isinstance(window, list) or not all(isinstance(side, int) for side in window):
         return float(inputs[0].elements)

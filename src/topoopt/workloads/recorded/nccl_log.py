@@ -2,8 +2,8 @@
 
 References
 ----------
-.. [1] github.com/NVIDIA/nccl, ``src/enqueue.cc`` (``ncclEnqueueCheck``) and ``src/init.cc`` (``Init START``): what a
-   process prints with ``NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL``. Since 2.23 or so a communicator that was split
+.. [1] github.com/NVIDIA/nccl, ``src/enqueue.cc`` (``ncclEnqueueCheck``) and ``src/init.cc`` (``Init START``): the
+   output with ``NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL``. Since 2.23 or so a communicator that was split
    from another is printed with its parent and no ``commId``; before, with both.
 .. [2] github.com/ROCm/rccl, the same files: more words behind the ``commId``, and behind each call.
 """
@@ -107,13 +107,12 @@ OPERATIONS: Mapping[str, str] = {
     "Send": SEND,
     "Recv": RECEIVE,
 }
-"""NCCL's names of what is called. A count is the numbers of one member; of a broadcast, a reduce and an AllReduce those
-of the buffer."""
+"""NCCL's names of calls. A count is in numbers per member; for broadcast, reduce and AllReduce, of the buffer."""
 _REMEDY = "write it with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL, and give the logs of all processes"
 
 
 def nccl_recording(lines: Iterable[str], place: str) -> Recording:
-    """Return what the lines of the logs of all processes say, one process after the other or in any mixture.
+    """Return the recording in the logs of all processes, one after the other or interleaved.
 
     A communicator is known by its ``commId``; one as large as there are processes is that of all. The rank of an
     accelerator is that on a communicator of all; without one accelerators are numbered by host and device.
@@ -121,7 +120,7 @@ def nccl_recording(lines: Iterable[str], place: str) -> Recording:
     Raises
     ------
     InvalidInput
-        If there are no calls, one is unknown, or the log does not say who is in a communicator.
+        If there are no calls, one is unknown, or the log lacks the members of a communicator.
     """
     log = _Log(place)
     for line in nccl_lines(lines):
@@ -133,8 +132,6 @@ def nccl_recording(lines: Iterable[str], place: str) -> Recording:
 
 
 class _Log:
-    """State of the reader."""
-
     def __init__(self, place: str) -> None:
         self.place = place
         self.processes: set[Process] = set()
@@ -205,7 +202,6 @@ class _Log:
         return sorted(self.processes, key=lambda one: (_natural(one.host), one.device, one.process))
 
     def _members(self, name: str, ranks: int, order: list[Process]) -> list[Process]:
-        """Return who is in a communicator, by rank in it."""
         if name:
             of_rank = self.ranks[name]
             missing = sorted(set(range(ranks)) - set(of_rank))
@@ -235,7 +231,7 @@ def is_nccl_log(text: str) -> bool:
 
 
 def nccl_lines(lines: Iterable[str]) -> Iterator[MadeLine | CallLine]:
-    """Yield what the lines of a log say of communicators and calls; whatever else stands there is passed over."""
+    """Yield the lines of a log about communicators and calls; others are skipped."""
     for line in lines:
         if "NCCL INFO" not in line:
             continue

@@ -6,10 +6,10 @@ times.
 References
 ----------
 .. [1] github.com/pytorch/pytorch, ``torch/csrc/profiler/util.cpp`` (``saveNcclMeta``): the arguments of an event; and
-   ``torch/profiler/profiler.py`` (``_get_distributed_info``): what stands under ``distributedInfo``.
+   ``torch/profiler/profiler.py`` (``_get_distributed_info``): the content of ``distributedInfo``.
 .. [2] github.com/pytorch/pytorch, ``torch/csrc/profiler/standalone/execution_trace_observer.cpp`` (attributes of a
    node ``record_param_comms``) and ``torch/csrc/distributed/c10d/ParamCommsUtils.hpp`` (its inputs, of which the fourth
-   is the rank in the group; of messages and of what has a root the other end).
+   is the rank in the group; for messages and rooted collectives the other end).
 """
 
 import json
@@ -53,7 +53,7 @@ _ATTRIBUTES = {
     "pg_size": "Group size",
     "pg_name": "Process Group Name",
 }
-"""Attributes of a node, and what the profiler calls them."""
+"""Attributes of a node, and their names in the profiler."""
 _OWN_RANK = frozenset(
     {
         *(
@@ -63,7 +63,7 @@ _OWN_RANK = frozenset(
         *("all_to_all", "all_to_allv", "barrier", "wait", "init"),
     }
 )
-"""Collectives of which the rank is the caller's own."""
+"""Collectives whose rank is the caller's own."""
 NAME = "Collective name"
 OPERATIONS: Mapping[str, str] = {
     **dict.fromkeys(("allreduce", "all_reduce", "allreduce_coalesced"), ALL_REDUCE),
@@ -86,7 +86,7 @@ _COMMUNICATES = re.compile(r"(nccl|rccl)", re.IGNORECASE)
 _MICRO = 1e-6
 """Times of a trace are microseconds."""
 SILENT = ("wait", "init", "barrier", "monitored_barrier", "start_coalescing", "end_coalescing", "coalesced")
-"""Notes that move nothing, or a few bytes; what is coalesced has notes of its own."""
+"""Entries that move nothing, or a few bytes; coalesced calls have entries of their own."""
 
 
 def is_profiler_trace(content: object) -> bool:
@@ -95,15 +95,15 @@ def is_profiler_trace(content: object) -> bool:
 
 
 def profiler_recording(traces: Sequence[tuple[str, Mapping[str, Any]]], place: str) -> Recording:
-    """Return what the traces of some ranks say; ``traces`` are files and their content.
+    """Return the recording in the traces of some ranks; ``traces`` are files and their content.
 
-    Each says its rank and all process groups under ``distributedInfo``. The iterations are the steps of the profiler.
+    Each has its rank and all process groups under ``distributedInfo``. The iterations are the steps of the profiler.
 
     Raises
     ------
     InvalidInput
-        If there are no collectives, one is unknown or of an unknown type, two traces are of one rank, or a group is not
-        said.
+        If there are no collectives, one is unknown or of an unknown type, two traces are of one rank, or a group is
+        missing.
     """
     calls, seen, accelerators, steps = Calls(), dict[int, str](), 0, set[int]()
     devices = []
@@ -133,8 +133,6 @@ def profiler_recording(traces: Sequence[tuple[str, Mapping[str, Any]]], place: s
 
 
 class _Trace:
-    """One file."""
-
     def __init__(self, place: str, content: Mapping[str, Any]) -> None:
         self.place = place
         self.events = [event for event in content["traceEvents"] if isinstance(event, Mapping)]
@@ -147,18 +145,18 @@ class _Trace:
         self.accelerators = max([world, self.rank + 1, *(rank + 1 for rank in ranks)])
 
     def steps(self) -> int:
-        """Return how many steps of the profiler there are; 0 where it was not stepped."""
+        """Return the number of profiler steps; 0 where it was not stepped."""
         names = (event.get("name") for event in self.events)
         return len({name for name in names if isinstance(name, str) and name.startswith("ProfilerStep#")})
 
     def calls(self) -> list[tuple[Call, int]]:
-        """Return what the rank has called: as the host notes it; as the kernels say it where the host does not."""
+        """Return the calls of the rank: as recorded on the host, else from the kernels."""
         noted = [event for event in self.events if NAME in _arguments(event)]
         by_host = [event for event in noted if event.get("name") == "record_param_comms"]
         return [call for event in by_host or noted for call in self._of_event(_arguments(event))]
 
     def times(self) -> DeviceTimes | None:
-        """Return when the kernels ran; None where the trace has none, such as one of a CPU."""
+        """Return the kernel times; None where the trace has none, such as one of a CPU."""
         compute, sent = [], defaultdict[tuple[int, ...], list[tuple[float, float]]](list)
         for event in self.events:
             when = _interval_s(event)
@@ -220,7 +218,7 @@ class _Trace:
     def _exchange(
         self, said: Mapping[str, Any], members: tuple[int, ...], sent: int
     ) -> list[tuple[Call, int]]:
-        """Return an all-to-all as one where shares are equal, else as messages by the split that is said."""
+        """Return an all-to-all if its shares are equal, else its messages."""
         split = _numbers(said.get("In split size"))
         rows = sum(split)
         if len(split) != len(members) or not rows or len(set(split)) == 1:
@@ -251,14 +249,13 @@ class _Trace:
         )
 
     def _peer(self, said: Mapping[str, Any], key: str, name: str) -> int:
-        """Return the other end of a message; its number in the group stands under ``Rank``."""
+        """Return the other end of a message; its number in the group is in ``Rank``."""
         if key in said:
             return self._whole(said[key], f"{name}: {key}")
         members = self._members(said, name)
         return members[min(self._whole(said.get("Rank", 0), f"{name}: Rank"), len(members) - 1)]
 
     def _groups(self) -> dict[str, tuple[int, ...]]:
-        """Return the process groups by name."""
         listed = self.about.get("pg_config")
         rows = listed if isinstance(listed, list) else []
         found = {
@@ -275,7 +272,7 @@ class _Trace:
 
 
 def _interval_s(event: Mapping[str, Any]) -> tuple[float, float] | None:
-    """Return begin and end of an event in seconds; None of what has no duration."""
+    """Return begin and end of an event in seconds; None without a duration."""
     begin, duration = event.get("ts"), event.get("dur")
     if not isinstance(begin, int | float) or not isinstance(duration, int | float):
         return None
@@ -356,7 +353,7 @@ def _schema(content: Mapping[str, Any]) -> str:
 
 
 def _group_rows(node: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the process groups, which stand as JSON in a text among the inputs."""
+    """Return the process groups, which are JSON text among the inputs."""
     found = []
     for value in _inputs(node):
         try:
@@ -377,7 +374,7 @@ def _inputs(node: Mapping[str, Any]) -> list[Any]:
 
 
 def _global_rank(said: Mapping[str, Any], groups: list[dict[str, Any]]) -> int | None:
-    """Return the rank of who calls; None where neither its group nor first rank and stride say it."""
+    """Return the caller's rank; None where neither its group nor first rank and stride give it."""
     place = said.get("Rank")
     if place is None:
         return None

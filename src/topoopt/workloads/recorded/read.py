@@ -66,7 +66,7 @@ def read_recording(path: str) -> Recording:
     Raises
     ------
     InvalidInput
-        If the files are no recording, are of two kinds, or do not say who sends what.
+        If the files are no recording, are of two kinds, or lack senders or bytes.
     """
     names = recorded_files(path)
     texts = [(name, unpacked_text(name)) for name in names]

@@ -84,11 +84,9 @@ class Call(NamedTuple):
 
     Attributes
     ----------
-    rank : int
-        Rank that calls.
     kind : str
-        ``allreduce``, ``broadcast``, ``reduce``: the bytes are those of the buffer. ``all-gather``, ``reduce-scatter``:
-        of all shards together. ``gather``, ``scatter``: of one member's part. ``all-to-all``: what a member has for one
+        ``allreduce``, ``broadcast``, ``reduce``: bytes of the buffer. ``all-gather``, ``reduce-scatter``: of all
+        shards together. ``gather``, ``scatter``: of one member's part. ``all-to-all``: of a member's data for one
         other. ``send``, ``receive``: of the message.
     members : tuple of int
         Ranks of the group, ascending; of a message none.
@@ -110,7 +108,7 @@ MOST_RANKS = 100_000
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """All calls of a recording, and what it says of the machines.
+    """All calls of a recording, and its hardware.
 
     Attributes
     ----------
@@ -148,7 +146,7 @@ class Recording:
 def iteration_times(
     devices: Sequence[DeviceTimes], servers: Sequence[int], iterations: int
 ) -> IterationTimes | None:
-    """Return the times of one of so many iterations; None where nobody noted when kernels ran.
+    """Return the times per iteration; None where kernel times were not recorded.
 
     Parameters
     ----------

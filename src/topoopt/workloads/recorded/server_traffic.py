@@ -38,13 +38,13 @@ class GroupCall(NamedTuple):
 
 
 _BYTES_OF_A_PAIR = 32
-"""Memory per pair of servers for the matrix and what is derived from it."""
+"""Memory per pair of servers for the matrix and its derivatives."""
 
 
 def recorded_traffic(
     recording: Recording, accelerators_per_server: int | None = None, iterations: int | str | None = None
 ) -> Traffic:
-    """Return what one iteration of a recorded run moves between servers.
+    """Return the traffic between servers in one iteration of a recorded run.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def recorded_traffic(
 def recorded_times(
     recording: Recording, accelerators_per_server: int | None = None, iterations: int | str | None = None
 ) -> IterationTimes | None:
-    """Return what an iteration takes beside the network, None where the recording holds no times; see there."""
+    """Return the network-independent times of an iteration, None where the recording has none."""
     servers = servers_of_ranks(recording, accelerators_per_server)
     return iteration_times(recording.devices, servers, _iterations(recording, iterations))
 
@@ -119,7 +119,7 @@ def servers_of_ranks(recording: Recording, accelerators_per_server: int | None) 
 
 
 def folded_matrix(matrix: Floats, accelerators_per_server: int, place: str) -> Floats:
-    """Return the bytes between servers of a matrix of accelerators, of which rows r·N to r·N + N - 1 are server r.
+    """Return the bytes between servers of a matrix of accelerators; rows r·N to r·N + N - 1 are server r.
 
     Raises
     ------
@@ -163,8 +163,8 @@ def _lay(
 def group_bytes(recording: Recording) -> dict[GroupCall, int]:
     """Return the bytes of the collectives of every group of the run.
 
-    All members report the same; where a part of a log is missing the most that one reports counts. A group of which
-    nobody reports does what the groups do that are placed like it: its ranks lie as far apart.
+    All members report the same; if a part of a log is missing, the largest report counts. A group that no rank reports
+    is assumed to send as much as groups of the same layout: size and stride of ranks.
 
     Raises
     ------
@@ -191,12 +191,12 @@ def group_bytes(recording: Recording) -> dict[GroupCall, int]:
 
 
 def message_bytes(recording: Recording) -> Mapping[tuple[int, int], int]:
-    """Return the bytes of messages by sender and receiver; a message counts once, whoever of the two reports it.
+    """Return the bytes of messages by sender and receiver; a message counts once, whichever of the two reports it.
 
     Raises
     ------
     InvalidInput
-        If there are messages, and ranks that report nothing: what they send follows from nobody else.
+        If there are messages and ranks that report nothing: their sends are unknown.
     """
     sent: dict[str, dict[tuple[int, int], int]] = {SEND: defaultdict(int), RECEIVE: defaultdict(int)}
     for call, size_bytes in recording.calls.items():

@@ -1,4 +1,4 @@
-"""Transformers: their shapes, where those come from, and what follows from shapes alone."""
+"""Transformers: their shapes, the sources of shapes, and quantities derived from shapes alone."""
 
 from topoopt.workloads.transformer.adapters import ADAPTERS as ADAPTERS
 from topoopt.workloads.transformer.adapters import EVERYWHERE as EVERYWHERE

@@ -74,7 +74,7 @@ def adapter_parameters(model: TransformerModel, layer_is_moe: bool, adapters: st
 
 
 def _mixer(model: TransformerModel, adapters: str) -> tuple[int, int]:
-    """Return what tensor parallel ranks hold whole and what they split; a recurrence is one of all linear layers."""
+    """Return the parameters held whole and those split by tensor parallel ranks; a recurrence has all linear layers."""
     if model.mixer(0) == "*":
         latent, hidden = model.latent, model.hidden
         value = model.head_dim if latent is None else latent.value_head_dim

@@ -36,7 +36,7 @@ _PARTS: Mapping[str, type] = {
 
 
 class _Reader:
-    """Reads the fields of a noun by their rules; a rule may go by fields that stand after it."""
+    """Reads the fields of a noun by their rules; a rule may refer to later fields."""
 
     def __init__(self, config: ConfigFields, rules: Rules, whole: "_Reader | None" = None) -> None:
         self.config = config
@@ -67,7 +67,7 @@ class _Reader:
         return part(**_Reader(self.config, rule, self).shapes_of(part))
 
     def read(self, rule: Any) -> Any:
-        """Return what a rule leads to."""
+        """Return the value of a rule."""
         value = rule
         match rule:
             case str():
@@ -93,7 +93,7 @@ class _Reader:
         return value
 
     def formula(self, text: int | str) -> Any:
-        """Return the value of ``hidden``, ``4 * hidden`` or ``sequence + 2``; numbers stand for themselves."""
+        """Return the value of ``hidden``, ``4 * hidden`` or ``sequence + 2``; numbers are returned as they are."""
         if not isinstance(text, str):
             return text
         factor, _, rest = text.rpartition(" * ")
@@ -118,7 +118,7 @@ def _families() -> Mapping[str, Rules]:
 FAMILIES: Mapping[str, Rules] = _families()
 """Reading rules by family; a new family needs a table of rules."""
 LANGUAGE_MODELS = ("text_config", "llm_config", "language_config")
-"""Keys under which the language model stands in files of models that see or hear, too."""
+"""Keys of the language model in files of multimodal models."""
 LIKE: Mapping[object, str] = {
     **dict.fromkeys(("qwen2_vl", "qwen2_vl_text", "qwen2_5_vl", "qwen2_5_vl_text"), "qwen2")
 }
@@ -144,7 +144,7 @@ def read_config(path: str | Path) -> TransformerModel:
 
 
 def left_out_of_config(path: str | Path) -> str:
-    """Return, in words, what a ``config.json`` has beside its language model, which alone is read; empty for none.
+    """Return the parts of a ``config.json`` besides its language model, which alone is read, as text; empty if none.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def left_out_of_config(path: str | Path) -> str:
 
 
 def _language_model(config: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
-    """Return where the language model of a model of several kinds of input stands, and its keys; None for others."""
+    """Return the key and the content of the language model in a multimodal model; None for others."""
     family = config.get("model_type")
     if family in FAMILIES:
         return None
@@ -191,7 +191,7 @@ def _tower_size(tower: Mapping[str, Any]) -> str:
 
 
 def config_to_model(config: Mapping[str, Any], place: str) -> TransformerModel:
-    """Return the model of the keys of a ``config.json``; ``place`` stands in front of every error.
+    """Return the model in a ``config.json``; ``place`` is the prefix of every error.
 
     Raises
     ------
@@ -228,7 +228,7 @@ def _of_language_model(config: Mapping[str, Any], place: str) -> TransformerMode
     Raises
     ------
     InvalidInput
-        As :func:`read_config`; of a key that is missing with the remedy, for such files leave out what is usual.
+        As :func:`read_config`; for a missing key with the remedy, since such files omit defaults.
     """
     try:
         return config_to_model(config, place)
@@ -242,7 +242,7 @@ def _of_language_model(config: Mapping[str, Any], place: str) -> TransformerMode
 
 
 def _remedy(config: Mapping[str, Any]) -> str:
-    """Return how to give the shapes by hand: the words, as far as the file says them, and those it lacks."""
+    """Return the options that give the shapes by hand, as far as the file has them, and the missing ones."""
     values: dict[str, int | None] = dict.fromkeys(BY_HAND.values())
     for key, word in BY_HAND.items():
         if values[word] is None and isinstance(config.get(key), int):
@@ -285,8 +285,8 @@ def family_model(family: str, config: ConfigFields) -> TransformerModel:
 def refuse_unread(family: str, config: ConfigFields) -> None:
     """Refuse a file whose family's rules leave out a key that would change shapes.
 
-    Values that change nothing are fine: missing, null, false, 0, empty, what ``data/shape_keys.csv`` calls neutral, and
-    layers that all have attention.
+    Values without effect are accepted: missing, null, false, 0, empty, neutral values in ``data/shape_keys.csv``,
+    and layers that all have attention.
 
     Raises
     ------

@@ -20,7 +20,7 @@ from topoopt.workloads.transformer.layer_patterns import (
 
 
 def _head_size(config: ConfigFields, shape: Shape) -> int:
-    """Return the size of a head: what the file says, or the hidden size over the heads."""
+    """Return the size of a head: as in the file, or the hidden size over the heads."""
     hidden, heads = shape("hidden"), shape("heads")
     if config.value("head_dim") is None and hidden % heads:
         raise config.refuse("head_dim", f"missing, and {heads} heads do not divide the hidden size {hidden}")
@@ -37,7 +37,6 @@ def _trained_length(config: ConfigFields, shape: Shape) -> int:
 
 
 def _with_window(config: ConfigFields, layers: int) -> int:
-    """Return how many layers have a window: so many, if there is one at all."""
     return layers if config.integer_or("sliding_window", 0, least=0) else 0
 
 
@@ -89,7 +88,7 @@ def _chunked_layers(config: ConfigFields, shape: Shape) -> int:
 
 
 def _windows_where_rotary_is_off(config: ConfigFields, shape: Shape) -> int:
-    """Return SmolLM3's layers with a window, of which its published files have none."""
+    """Return SmolLM3's layers with a window; its published files have none."""
     layer_words(config, "layer_types", shape("layers"), MIXERS)
     config.items("no_rope_layers")
     if config.flag("use_sliding_window", False):
@@ -98,7 +97,7 @@ def _windows_where_rotary_is_off(config: ConfigFields, shape: Shape) -> int:
 
 
 def _sliding_layers(config: ConfigFields, shape: Shape, usual: int) -> int:
-    """Return how many layers ``layer_types`` says to have a window, or the usual number where it says nothing."""
+    """Return the number of layers with a window in ``layer_types``, or the default without it."""
     kinds = layer_words(config, "layer_types", shape("layers"), MIXERS)
     return kinds.count("sliding_attention") if kinds else usual
 
@@ -113,7 +112,7 @@ def _interleaved_experts(config: ConfigFields, shape: Shape) -> int:
 
 
 def _first_of_ernie(config: ConfigFields, shape: Shape) -> int:
-    """Return how many layers of Ernie 4.5 are dense, which has experts from one layer on to the last."""
+    """Return the number of dense layers of Ernie 4.5, which has experts from one layer on to the last."""
     layers = config.integer("num_hidden_layers")
     for key, usual, least in (("moe_layer_interval", (1,), 1), ("moe_layer_end_index", (-1, layers - 1), -1)):
         if config.integer_or(key, usual[0], least) not in usual:
@@ -162,7 +161,7 @@ def _granite_mamba_head(config: ConfigFields, shape: Shape) -> int:
 
 
 def _kimi_linear_number(key: str, own: str) -> Callable[[ConfigFields, Shape], int]:
-    """Return the rule of a number that stands under ``linear_attn_config``, or by itself in newer files."""
+    """Return the rule of a number under ``linear_attn_config``, or by itself in newer files."""
 
     def rule(config: ConfigFields, shape: Shape) -> int:
         nested = config.mapping("linear_attn_config")

@@ -16,9 +16,9 @@ BY_HAND = {row["key"]: row["word"] for row in _KEYS if row["word"]}
 
 @dataclass(frozen=True, slots=True)
 class ConfigFields:
-    """The keys of a ``config.json`` and the file's name, which stands in front of every complaint.
+    """The keys of a ``config.json`` and the file's name, the prefix of every error.
 
-    ``seen`` gathers the keys that somebody has looked at.
+    ``seen`` collects the keys that were read.
     """
 
     place: str
@@ -26,7 +26,7 @@ class ConfigFields:
     seen: set[str] = field(default_factory=set, compare=False)
 
     def value(self, key: str) -> Any:
-        """Return what stands under a key, None where it is missing; the key has then been seen."""
+        """Return the value of a key, None where it is missing; the key counts as seen."""
         self.seen.add(key)
         return self.values.get(key)
 
@@ -36,7 +36,7 @@ class ConfigFields:
         Raises
         ------
         InvalidInput
-            If none is, saying what it means, or it is no integer of at least ``least``.
+            If none is present, with its meaning, or it is no integer of at least ``least``.
         """
         for key in keys:
             if self.value(key) is not None:
@@ -79,7 +79,7 @@ class ConfigFields:
         return value
 
     def refuse(self, key: str, reason: str) -> InvalidInput:
-        """Return the error for a key whose value makes a model that cannot be told by its shapes."""
+        """Return the error for a key whose value makes a model that its shapes do not describe."""
         value = self.values.get(key)
         return InvalidInput(f"{self.place}: {key}{'' if value is None else f' {_shown(value)}'}: {reason}")
 
@@ -98,7 +98,7 @@ Shape = Callable[[str], Any]
 ATTENTION = ("full_attention", "attention", "sliding_attention", "chunked_attention", "indexed_attention")
 SPARSE = ("deepseek_sparse_attention",)
 MIXERS = {**dict.fromkeys(ATTENTION + SPARSE, "*"), "linear_attention": "M", "mamba": "M", "mamba2": "M"}
-"""Words of ``layer_types``, and what mixes the tokens there."""
+"""Values of ``layer_types``, and their token mixers."""
 LONGEST_PERIOD = 1000
 """Longer patterns are kept as they are."""
 FEED_FORWARDS = {"dense": "-", "sparse": "E"}
@@ -110,7 +110,7 @@ ONE_PART_WORDS = {**{word: mixer + "." for word, mixer in MIXERS.items()}, "mlp"
 
 
 def layer_words(config: ConfigFields, key: str, layers: int, known: Mapping[str, str]) -> list[str]:
-    """Return a word for each layer; none where the key is missing.
+    """Return a word for each layer; empty where the key is missing.
 
     Raises
     ------
@@ -129,7 +129,7 @@ def layer_words(config: ConfigFields, key: str, layers: int, known: Mapping[str,
 
 
 def period(pattern: str, usual: str = "") -> str:
-    """Return the shortest beginning whose repetition is the pattern; nothing if it is ``usual`` all over.
+    """Return the shortest period of the pattern; empty if all of it is ``usual``.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def period(pattern: str, usual: str = "") -> str:
 
 
 def typed_mixers(config: ConfigFields, shape: Shape) -> str:
-    """Return what mixes tokens by ``layer_types``."""
+    """Return the token mixers by ``layer_types``."""
     words = layer_words(config, "layer_types", shape("layers"), MIXERS)
     return period("".join(MIXERS[word] for word in words), "*")
 
@@ -158,7 +158,7 @@ def mixers_with_attention_at_intervals(config: ConfigFields, shape: Shape) -> st
 
 
 def lightning_mixers(config: ConfigFields, shape: Shape) -> str:
-    """Return MiniMax-Text-01's mixers: ``attn_type_list`` has 1 where attention is; else every other layer has."""
+    """Return MiniMax-Text-01's mixers: ``attn_type_list`` has 1 for attention; by default every other layer has it."""
     kinds, typed = config.items("attn_type_list"), typed_mixers(config, shape)
     if not kinds:
         return typed if config.items("layer_types") else "*M"
@@ -180,7 +180,7 @@ def kimi_mixers(config: ConfigFields, shape: Shape) -> str:
 
 
 def one_part_layers(config: ConfigFields, shape: Shape) -> int:
-    """Return how many layers a pattern of single parts has (Nemotron-H)."""
+    """Return the number of layers of a pattern of single parts (Nemotron-H)."""
     return len(_one_part(config))
 
 
@@ -195,7 +195,7 @@ def one_part_feed_forwards(config: ConfigFields, shape: Shape) -> str:
 
 
 def typed_feed_forwards(config: ConfigFields, shape: Shape) -> int:
-    """Return how many layers at the beginning ``mlp_layer_types`` has dense, or the usual one."""
+    """Return the number of leading dense layers in ``mlp_layer_types``, or the default."""
     words = layer_words(config, "mlp_layer_types", shape("layers"), FEED_FORWARDS)
     return _dense_at_first(config, words) if words else config.integer_or("first_k_dense_replace", 1, 0)
 

@@ -10,7 +10,7 @@ class Recurrence:
     """A layer's recurrence: each head keeps a matrix of ``head_dim`` by ``key_dim``; every token changes and reads it.
 
     One noun for Mamba-2 (Dao and Gu 2024: heads, state size, groups), gated DeltaNet (Yang et al. 2024), Kimi Delta
-    Attention and lightning attention (MiniMax-01): they differ in what is projected from a token.
+    Attention and lightning attention (MiniMax-01): they differ in the projections of a token.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Recurrence:
     products : int
         Products of a token with the state: change and read, 2; with the delta rule, which reads before it changes, 3.
     chunk : int
-        Tokens that the usual implementation takes at once, as matrix products.
+        Tokens per chunk in the common implementation, by matrix products.
     """
 
     heads: int
@@ -83,7 +83,7 @@ class Recurrence:
         return hidden * (self.projected + self.inner) + ranks
 
     def parameters(self, hidden: int) -> tuple[int, int]:
-        """Return all parameters of a layer's recurrence, and how many every tensor-parallel rank holds whole."""
+        """Return all parameters of a layer's recurrence, and those that every tensor-parallel rank holds whole."""
         taps = self.convolved * ((self.convolution > 0) * self.convolution_bias + self.convolution)
         decays = self.inner * (self.gate_rank > 0)
         norm = self.inner if self.wide_norm else self.head_dim
@@ -137,16 +137,16 @@ class Experts:
     first_dense_layers : int
         Layers at the beginning that have a dense feed-forward part instead.
     every : int
-        One of so many of the layers after those has experts.
+        Interval of layers with experts among the following layers.
     capacity_factor : float
         Tokens that an expert takes at most, over the even share; 0 for no limit (dropless).
     router_bias : bool
         Whether the router has a bias of one number for each expert.
     shared_gate : bool
-        Whether a gate of the hidden size scales what the shared experts say (Qwen).
+        Whether a gate of the hidden size scales the shared experts' output (Qwen).
     route_groups, groups_per_token : int
-        Experts are in so many groups of equal size, of which those of a token lie in at most so many (group-limited,
-        or node-limited routing: DeepSeek-V2, section 2.2.2); 0 for no limit.
+        Equal groups of experts, and most groups that a token's experts are in (group-limited, or node-limited routing:
+        DeepSeek-V2, section 2.2.2); 0 for no limit.
     width : int
         Size to which tokens are projected before they go to routed experts, and from which back behind them
         (Nemotron 3 Super); 0 for the hidden size.
@@ -238,7 +238,7 @@ class TransformerModel:
     chunked : bool
         Whether windows are chunks that do not slide: a token sees its own chunk only (Llama 4).
     attention_gate : bool
-        Whether queries come with a gate of their size, on what attention says (Qwen3-Next).
+        Whether queries come with a gate of their size on attention's output (Qwen3-Next).
     wide_head_norms : bool
         Whether all query heads are normalized together, and all key heads (OLMo 2).
     indexer : Indexer or None
@@ -247,7 +247,7 @@ class TransformerModel:
         A character for each layer, repeated if there are fewer: ``*`` attention, ``M`` the recurrence, ``.`` neither.
         Empty: attention in all of them.
     feed_forwards : str
-        In the same way: ``-`` dense, ``E`` experts, ``.`` none. Empty: what ``experts`` says.
+        In the same way: ``-`` dense, ``E`` experts, ``.`` none. Empty: as in ``experts``.
     mtp_layers : int
         Modules behind the last layer that predict one further token each: a projection, a layer like the last one, and
         the output layer once more (multi-token prediction; DeepSeek-V3, section 2.2). Not among ``layers``, nor counted
@@ -359,7 +359,7 @@ class TransformerModel:
         return self.dense_layers > 0
 
     def mixer(self, layer: int) -> str:
-        """Return what mixes the tokens in a layer, counted from 0: ``*``, ``M`` or ``.``."""
+        """Return the token mixer of a layer, counted from 0: ``*``, ``M`` or ``.``."""
         return self.mixers[layer % len(self.mixers)] if self.mixers else "*"
 
     def feed_forward(self, layer: int) -> str:

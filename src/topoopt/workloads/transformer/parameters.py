@@ -153,7 +153,7 @@ class ForwardFlops:
 def layer_flops(
     model: TransformerModel, layer_is_moe: bool, sequence: int, windowed: bool = False, causal: bool = False
 ) -> LayerFlops:
-    """Return what one token of a sequence costs in one layer, on average.
+    """Return the mean FLOPs per token of a sequence in one layer.
 
     Parameters
     ----------
@@ -179,9 +179,9 @@ def layer_flops(
 
 
 def core_flops(model: TransformerModel, sequence: int, windowed: bool = False, causal: bool = False) -> float:
-    """Return what one token costs on average between the projections of a layer, the model's first kind of layer.
+    """Return the mean FLOPs per token between the projections of a layer, the model's first kind of layer.
 
-    Attention: scores and their products with values, and what an indexer looks at. A recurrence: its products with
+    Attention: scores and their products with values, and those of an indexer. A recurrence: its products with
     the state, token by token (implementations that take chunks at once do more, on matrix units).
     """
     if model.mixer(0) == ".":
@@ -199,7 +199,7 @@ def core_flops(model: TransformerModel, sequence: int, windowed: bool = False, c
 
 
 def forward_flops(model: TransformerModel, sequence: int | None = None, causal: bool = False) -> ForwardFlops:
-    """Return what one token costs in the forward pass; in sequences of the model's own length if not said.
+    """Return the forward FLOPs per token; by default in sequences of the model's own length.
 
     Examples
     --------
@@ -240,7 +240,7 @@ def layer_parameters(model: TransformerModel, layer_is_moe: bool) -> LayerParame
     Raises
     ------
     InvalidInput
-        If experts are asked for and the model has none.
+        If experts are requested and the model has none.
     """
     if not model.is_uniform:
         kinds = [kind for kind in layer_kinds(model) if kind.is_moe == layer_is_moe]
@@ -269,7 +269,7 @@ def layer_parameters(model: TransformerModel, layer_is_moe: bool) -> LayerParame
 def feed_forward_parameters(model: TransformerModel, ffn: int, width: int = 0) -> int:
     """Return the parameters of a feed-forward part of inner size ``ffn``: two matrices, or three if gated.
 
-    ``width`` is what it comes from and goes to where that is not the hidden size.
+    ``width`` is the size of its input and output where that is not the hidden size.
     """
     into, outside = 2 if model.gated else 1, width or model.hidden
     biases = (into * ffn + outside) * (model.mlp_bias and ffn > 0)
@@ -322,7 +322,7 @@ def projection_weights(model: TransformerModel) -> int:
 
 
 def _mixer(model: TransformerModel) -> tuple[int, int]:
-    """Return the parameters of what mixes tokens, and how many of them every tensor-parallel rank holds whole."""
+    """Return the parameters of the token mixer, and those that every tensor-parallel rank holds whole."""
     if model.mixer(0) == ".":
         return 0, 0
     if model.mixer(0) == "M":

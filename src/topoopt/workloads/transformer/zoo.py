@@ -96,7 +96,7 @@ _READ: Mapping[Any, Callable[[str], Any]] = {int: int, str: str, bool: lambda ce
 
 @dataclass(frozen=True, slots=True)
 class TransformerEntry:
-    """A model of the zoo: its shapes, other names, and where they stand.
+    """A model of the zoo: its shapes, aliases, and sources.
 
     ``published`` is the number of parameters: to the last one where an implementation counts them, or rounded
     as its makers write it.
@@ -152,7 +152,7 @@ def is_transformer(name: str) -> bool:
 
 
 def _known_key(name: str) -> str:
-    """Return the key of a name, or if nobody knows it, of what is left without its owner and what it was tuned to."""
+    """Return the key of a name, or, if unknown, of the name without its owner and tuning suffix."""
     plain, before = name.strip(), ""
     while plain != before and _key(plain) not in _by_key():
         before, plain = plain, TUNED.sub("", OWNER.sub("", plain))
@@ -172,7 +172,7 @@ def _by_key() -> dict[str, TransformerEntry]:
 
 @cache
 def _others() -> dict[str, str]:
-    """Return why a model is not of this kind, by its name and aliases."""
+    """Return the reasons why models are not of this kind, by name and alias."""
     return {
         _key(word): row["reason"]
         for row in packaged_rows("workloads.transformer", "other_models")
@@ -213,7 +213,7 @@ TRANSFORMERS: Mapping[str, TransformerEntry] = {
 
 @dataclass(frozen=True, slots=True)
 class ListedTransformer:
-    """A transformer and what follows from its shapes.
+    """A transformer and quantities derived from its shapes.
 
     Attributes
     ----------
@@ -269,7 +269,7 @@ def _listed(entry: TransformerEntry) -> ListedTransformer:
 
 
 def model_of_shapes(shapes: Shapes) -> TransformerModel:
-    """Return a GPT-like model of the given shapes: layer norms, biases, as many positions as the sequence.
+    """Return a GPT-like model of the given shapes: layer norms, biases, and a position per token of the sequence.
 
     Raises
     ------
@@ -313,7 +313,7 @@ def model_of_shapes(shapes: Shapes) -> TransformerModel:
 
 
 def changed_model(model: TransformerModel, shapes: Shapes) -> TransformerModel:
-    """Return the model with the given shapes instead of its own; all that is not given stays.
+    """Return the model with the given shapes in place of its own.
 
     A size of heads that was ``hidden / heads`` stays so, and the heads of keys and values stay as many as
     those of queries where they were.
@@ -348,7 +348,7 @@ def changed_model(model: TransformerModel, shapes: Shapes) -> TransformerModel:
 
 
 def _window_layers(shapes: Shapes, window: int, own: int, most: int) -> int:
-    """Return how many layers have a window: those said, the model's own, or all where only now there is one."""
+    """Return the layers with a window: those given, the model's own, or all if only now there is one."""
     if shapes.window_layers and not window:
         raise InvalidInput(f"window_layers {shapes.window_layers}: give the window, too, in tokens")
     if not window:

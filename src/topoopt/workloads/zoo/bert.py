@@ -89,8 +89,6 @@ class EncoderParameters:
         Layers, their width, attention heads, width inside the feed-forward part.
     vocabulary, positions : int
         Rows of the two tables.
-    sequence : int
-        Tokens of a sequence.
     """
 
     batch_per_accelerator: int = 8

@@ -38,7 +38,7 @@ def append(operators: list[Operator], op: Operator) -> int:
 
 
 def embedding(name: str, rows: int, dim: int, bag: int) -> Operator:
-    """Return a table of ``rows`` × ``dim`` of which each sample sums ``bag`` rows."""
+    """Return a table of ``rows`` × ``dim``; each sample sums ``bag`` rows of it."""
     return Operator(
         name=name,
         kind="embedding",
@@ -53,7 +53,7 @@ def embedding(name: str, rows: int, dim: int, bag: int) -> Operator:
 
 
 def lookup(name: str, inputs: Sequence[int], rows: int, dim: int, positions: int) -> Operator:
-    """Return a table of which a sample reads a row for each position; replicated like any weight, so AllReduced."""
+    """Return a table; a sample reads one row per position. It is replicated like any weight, so AllReduced."""
     return Operator(
         name=name,
         kind="lookup",
@@ -122,7 +122,7 @@ def multiply(name: str, inputs: Sequence[int], elements: int) -> Operator:
 
 
 def relu(name: str, source: int, elements: int) -> Operator:
-    """Return a rectifier that stands alone (others are fused into the layer before them)."""
+    """Return a separate ReLU (others are fused into the layer before them)."""
     return _elementwise(name, "relu", (source,), elements, reads=1, profile_key="ElementUnary_13")
 
 
@@ -179,7 +179,7 @@ def pool(
 
 
 def pooled_to(name: str, source: int, image: Image, side: int) -> tuple[Operator, Image]:
-    """Return the average over as many windows as ``side`` asks for; of a smaller map each number is repeated.
+    """Return the average over ``side`` × ``side`` windows; in a smaller map each number is repeated.
 
     Windows are equal and may overlap: those of PyTorch's adaptive pooling where ``side`` divides the map's.
     """

@@ -38,7 +38,7 @@ class Variant(Generic[P]):
 class ModelEntry(Generic[P]):
     """A model of the zoo: ``build(name, parameters)`` makes its operator graph.
 
-    The variant for 16 servers ends in ``-16``, that for 128 in ``-128``; the first stands for what is missing.
+    The variant for 16 servers ends in ``-16``, that for 128 in ``-128``; the first replaces a missing one.
     """
 
     title: str
@@ -60,7 +60,7 @@ def check_integers(parameters: "DataclassInstance", zero_allowed: Sequence[str] 
     Raises
     ------
     InvalidInput
-        With the field, its value and what is allowed. Fields of ``zero_allowed`` may be 0.
+        With the field, its value and the allowed values. Fields of ``zero_allowed`` may be 0.
     """
     for field in fields(parameters):
         value = getattr(parameters, field.name)
@@ -136,7 +136,7 @@ def published_variants(model: str, parameters: type[P]) -> tuple[Variant[P], ...
 
 
 def _tuple(value: Any) -> Any:
-    """Return the list of a file as the tuple that hyper-parameters hold."""
+    """Return a list from a file as a tuple, as in hyperparameters."""
     return tuple(value) if isinstance(value, list) else value
 
 

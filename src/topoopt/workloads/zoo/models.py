@@ -15,7 +15,7 @@ from topoopt.workloads.zoo.model_entry import ModelEntry, Variant, with_override
 from topoopt.workloads.zoo.recommenders import DLRM, NCF
 
 SMALL_JOB_SERVERS = 32
-"""A plain model name means the 16-server variant on up to so many servers, the 128-server one above."""
+"""Servers up to which a plain model name means the 16-server variant; above, the 128-server one."""
 MODELS: Mapping[str, ModelEntry[Any]] = {
     "dlrm": DLRM,
     "candle": CANDLE,

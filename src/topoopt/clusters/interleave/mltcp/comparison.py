@@ -1,4 +1,4 @@
-"""Jobs on one link under several ways of sharing it, beside what the theory says."""
+"""Jobs on one link under several sharing policies, compared with the theory."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -38,9 +38,9 @@ class SharingComparison:
     simulator : str
         ``fluid``, or ``packet``.
     courses : tuple of SharingCourse
-        One a way.
+        One per policy.
     prediction : SharingPrediction, optional
-        The theory, where the jobs are of its kind.
+        Prediction by the theory, where it applies to the jobs.
     """
 
     asked: SharingQuestion
@@ -50,7 +50,7 @@ class SharingComparison:
 
     @property
     def alone_s(self) -> tuple[float, ...]:
-        """The iteration time of each job on a link of its own."""
+        """Iteration time of each job on a dedicated link."""
         return tuple(
             profile.iteration_time_s
             + sum(
@@ -85,7 +85,7 @@ class SharingComparison:
 def compare_ways(
     asked: SharingQuestion, ways: Sequence[str] = tuple(SHARING_WAYS), on_progress: Progress | None = None
 ) -> SharingComparison:
-    """Let the jobs share the link in each of some ways, as fluids.
+    """Simulate the jobs on the link under several sharing policies, as fluids.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def compare_ways(
 
 
 def check_ways(ways: Sequence[str], known: Sequence[str] | Any) -> None:
-    """Refuse no way, an unknown one, and one that stands twice.
+    """Refuse an empty list of policies, unknown ones and duplicates.
 
     Raises
     ------
@@ -164,10 +164,10 @@ USUAL_PACKET_WAYS = ("mltcp-reno", "mltcp-cubic", "reno", "cubic", "cassini", "i
 def compare_packet_ways(
     asked: SharingQuestion, ways: Sequence[str] = USUAL_PACKET_WAYS, on_progress: Progress | None = None
 ) -> SharingComparison:
-    """Let the jobs share the link in each of some ways, packet by packet.
+    """Simulate the jobs on the link under several sharing policies, packet by packet.
 
-    All keep their connections over iterations. MLTCP counts the bytes of a job; it learns what an iteration has in the
-    first ones, as many as it needs, where the question asks for that.
+    All connections are kept over iterations. MLTCP counts the bytes of a job; on request, it learns the size of an
+    iteration from as many first iterations as it needs.
 
     Parameters
     ----------

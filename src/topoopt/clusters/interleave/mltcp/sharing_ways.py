@@ -32,8 +32,6 @@ class SharingQuestion:
     Attributes
     ----------
     profiles : tuple of CommunicationProfile
-    capacity_bps : float
-        Capacity of the link.
     iterations : int
         Iterations of the longest job.
     offset : float
@@ -152,7 +150,7 @@ COMPATIBLE = 1.0 - 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A way of sharing: what it is in words, and what makes its course."""
+    """A sharing policy: its description, and the function that simulates it."""
 
     text: str
     course: Callable[[str, SharingQuestion], SharingCourse]
@@ -182,7 +180,7 @@ def _cassini(way: str, asked: SharingQuestion) -> SharingCourse:
 
 
 def _ideal(way: str, asked: SharingQuestion) -> SharingCourse:
-    """Give each job a link of its own."""
+    """Give each job a dedicated link."""
     return _run(way, asked, fair_sharing(), _jobs(asked, asked.begins_s, own_links=True))
 
 
@@ -228,7 +226,7 @@ SHARING_WAYS: Mapping[str, Way] = {
 
 
 def course_of_run(way: str, run: PeriodicRun, iterations: int) -> SharingCourse:
-    """Return the course of a run, so many iterations of each job."""
+    """Return the course of a run with the given number of iterations per job."""
     first = run.jobs[0].send_s
     return SharingCourse(
         way,
@@ -245,7 +243,7 @@ def course_of_run(way: str, run: PeriodicRun, iterations: int) -> SharingCourse:
 
 
 def offsets_s(first_s: Floats, send_s: Floats) -> Floats:
-    """Return how long after the last begin of the first job each begin of a job is; negative where that has not begun.
+    """Return the delay of each start of a job since the first job's last start; negative where that has not begun.
 
     Examples
     --------

@@ -1,9 +1,10 @@
 """MLTCP's theory of two equal jobs on one link: how their offset grows, and where it settles.
 
-Both jobs have the period T and send at the full rate of the link for A = a T of it. Job one begins Δ before job two,
-0 <= Δ <= A, and x = Δ / A. At Δ = A they are interleaved, at Δ = 0 they overlap fully. While both send, their rates are
-as F of what each has sent. So while job one sends the rest 1 - x of its bytes and job two the part y of its own, the
-integrals of 1 / F over both are equal; after that job two has 1 - y left, by which job one begins earlier next time.
+Both jobs have the period T and send at the full rate of the link for A = a T of it. Job one begins Δ before job two, 0
+<= Δ <= A, and x = Δ / A. At Δ = A they are interleaved, at Δ = 0 they overlap fully. While both send, their rates are
+as F of the bytes that each has sent. So while job one sends the rest 1 - x of its bytes and job two the part y of its
+own, the integrals of 1 / F over both are equal; after that job two has 1 - y left, by which job one begins earlier
+next time.
 
 References
 ----------
@@ -23,12 +24,12 @@ from topoopt.clusters.interleave.profiles.profile import CommunicationProfile
 from topoopt.simulation import Aggressiveness
 
 GRID = 4096
-"""Steps of the bytes ratio for forms of which the integral of 1 / F is not written down."""
+"""Steps of the bytes ratio for forms for which the integral of 1 / F has no closed form."""
 MOST_ITERATIONS = 100_000
 
 
 def shift_s(offset_s: float, communication_s: float, aggressiveness: Aggressiveness) -> float:
-    """Return by how much an offset grows in an iteration: Δ' - Δ.
+    """Return the growth of an offset per iteration: Δ' - Δ.
 
     For a linear form it is ``S Δ (A - Δ) / (A I + S Δ)``.
 
@@ -229,7 +230,7 @@ class SharingPrediction:
 
 
 def predict_sharing(asked: SharingQuestion) -> SharingPrediction | None:
-    """Return what the theory says, None where the jobs are not of its kind."""
+    """Return the theory's prediction; None where it does not apply to the jobs."""
     period_s, communication_s = _equal_pair(asked)
     if communication_s == 0.0 or asked.offset > 1.0:
         return None

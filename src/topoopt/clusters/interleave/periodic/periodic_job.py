@@ -92,8 +92,6 @@ class JobIterations:
     Attributes
     ----------
     job : str
-    alone_s : float
-        Iteration time of the job alone.
     start_s, end_s : array
         Start and end of each iteration; the next one starts when it ends, or in the job's next slot.
     send_s : array
@@ -168,8 +166,6 @@ class PeriodicRun:
     ----------
     jobs : tuple of JobIterations
     links : tuple of LinkUse
-    end_s : float
-        End of the run.
     """
 
     jobs: tuple[JobIterations, ...]
@@ -204,7 +200,7 @@ class PeriodicJob:
     begin_s : float
         Start of the first iteration: CASSINI's time shift, or the arrival.
     iterations : int, optional
-        After so many the job is gone; by default it goes on as long as the run.
+        Iterations after which the job ends; by default it runs as long as the run.
     noise : float
         Standard deviation of each stretch of computing, as a part of its length.
     slot_s : float

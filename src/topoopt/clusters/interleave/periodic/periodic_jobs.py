@@ -84,7 +84,7 @@ def run_periodic_jobs(
     sharing
         Rule for the weights; by default all are 1.
     iterations
-        The run ends when each job has done so many; short jobs go on until then. A job that is gone earlier has its
+        Iterations of each job before the run ends; short jobs go on until then. A job that is gone earlier has its
         own number.
     until_s
         The run ends then, at the latest.
@@ -248,7 +248,7 @@ def _steps(job: PeriodicJob) -> list[Step]:
 
 
 def _bursts(steps: Sequence[Step]) -> tuple[list[int], float]:
-    """Return where MLTCP counts bytes anew, and the most bytes that it then counts."""
+    """Return the steps at which MLTCP restarts its byte count, and the largest count."""
     rest_s = REST * max(step.gap_s for step in steps)
     fresh = [int(step.gap_s > rest_s) for step in steps]
     if not any(fresh):

@@ -44,7 +44,7 @@ PERIODIC_STAMP = stamp([Path(__file__), Path(__file__).with_name("periodic_state
 
 NEVER = np.inf
 SERVED = 1.0 - 1e-9
-"""A link that carries this part of what it has is full."""
+"""Fraction of its capacity at which a link counts as full."""
 
 
 @entry
@@ -52,7 +52,7 @@ SERVED = 1.0 - 1e-9
 def run_periodic(p: Phases, c: Course, x: Sharing, net: Links, until: float, seed: int, changes: int) -> bool:
     """Serve events up to ``until``, or till all jobs have their iterations; return whether it is over.
 
-    It is not over when the log has no room, or after so many changes of rates: then call it again.
+    It stops early when the log is full, or after a number of changes of rates; then call it again.
     """
     room, jobs = len(c.log_job), len(c.phase)
     for _ in range(changes):
@@ -84,7 +84,7 @@ def run_periodic(p: Phases, c: Course, x: Sharing, net: Links, until: float, see
 
 @inlined
 def _share(p: Phases, c: Course, x: Sharing, net: Links) -> float:
-    """Set the rates of all that send until the next change; return when that is, if nobody begins before."""
+    """Set the rates of all senders until the next change; return its time, if no job begins before."""
     rising = _weigh(p, c, x, net, 0.0)
     following = _set_rates(p, c, x, net)
     if net.tally[SHORT] == 0 or not rising:
@@ -146,7 +146,6 @@ def _set_rates(p: Phases, c: Course, x: Sharing, net: Links) -> float:
 
 @inlined
 def _serve(p: Phases, c: Course, x: Sharing, net: Links, until: float) -> None:
-    """Let bytes flow up to then."""
     time = until - c.scale[NOW]
     for i in range(x.tally[ACTIVE]):
         k = x.active[i]
@@ -159,7 +158,6 @@ def _serve(p: Phases, c: Course, x: Sharing, net: Links, until: float) -> None:
 
 @compiled
 def _carry(c: Course, net: Links, k: int, job: int, size: float) -> None:
-    """Count bytes of a phase, everywhere."""
     c.left[job] -= size
     c.sent[job] += size
     c.carried[job] += size
@@ -185,7 +183,7 @@ def _mark(p: Phases, c: Course, net: Links, m: int, time: float) -> None:
 
 @compiled
 def _begin_phase(p: Phases, c: Course, x: Sharing, net: Links, job: int, seed: int) -> None:
-    """Let a job that has computed send; what has no bytes is over at once."""
+    """Let a job start to send; a phase without bytes ends at once."""
     k, now = c.phase[job], c.scale[NOW]
     if k == p.first[job]:
         c.iteration[job, SENT_FIRST] = now
@@ -259,7 +257,7 @@ def _start_next(p: Phases, c: Course, job: int, end: float) -> float:
 
 @compiled
 def _wait(p: Phases, c: Course, job: int, end: float) -> float:
-    """Return how long a job waits for its slot; where it is late its group moves to later slots instead."""
+    """Return a job's wait for its slot; if it is late, its group moves to later slots instead."""
     group = p.group[job]
     anchor = c.anchor[group] if group >= 0 else 0.0
     late = (end - p.begin[job] - anchor) % p.slot[job]
@@ -275,7 +273,7 @@ def _wait(p: Phases, c: Course, job: int, end: float) -> float:
 
 @compiled
 def _scale(noise: float, seed: int, job: int, number: int) -> float:
-    """Return by how much a stretch of computing is longer than usual: the same for the same question."""
+    """Return the factor on a stretch of computing by noise; deterministic in its arguments."""
     if noise == 0.0:
         return 1.0
     word = mix(mix(mix(np.uint64(seed)) + np.uint64(job)) + np.uint64(number))

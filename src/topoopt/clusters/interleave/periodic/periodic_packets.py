@@ -1,4 +1,4 @@
-"""Jobs that repeat and share links, packet by packet: what :func:`run_periodic_jobs` does with fluids."""
+"""Jobs that repeat and share links, packet by packet: the counterpart of :func:`run_periodic_jobs`."""
 
 import dataclasses
 import itertools
@@ -33,7 +33,7 @@ from topoopt.simulation import (
 from topoopt.topologies import Link, topology_from_links
 
 FASTER = 2.0
-"""Links that only join others have so many times the largest bandwidth there is: nothing ever waits for them."""
+"""Bandwidth of connecting links, relative to the largest one: nothing ever waits for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,16 +94,16 @@ def run_periodic_packets(
 ) -> PeriodicRun:
     """Let jobs repeat their profiles on shared links by a transport of the packet simulator.
 
-    A phase is one transfer, over a link of the phase's bandwidth and then the shared ones, in order of their numbers.
-    All of them mark. A job that has no number of iterations of its own repeats as often as fits, alone, into what the
-    longest needs.
+    A phase is one transfer, over a link of the phase's bandwidth and then the shared ones, in order of their
+    numbers. All links mark. A job without a number of iterations repeats as often as fits, alone, into the time of
+    the longest job.
 
     Parameters
     ----------
     packets
         The transport and all about queues; :func:`periodic_packet_options` has those of MLTCP's experiments.
     iterations
-        The run ends when each job has done so many.
+        Iterations of each job before the run ends.
     round_trip_s
         Without queues.
     seed
@@ -118,7 +118,7 @@ def run_periodic_packets(
     Raises
     ------
     InvalidInput
-        For what only fluids can do: coefficients other than 1, and slots.
+        For features of the fluid model only: coefficients other than 1, and slots.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def run_periodic_packets(
 
 
 def _wrapped_s(job: PeriodicJob) -> float:
-    """Return by how much a job's iteration begins later where its last phase wraps into it."""
+    """Return the delay of a job's iterations where the last phase wraps into the next one."""
     phases = [phase for phase in job.profile.phases if phase.bandwidth_bps > 0]
     if not phases:
         return 0.0

@@ -1,4 +1,4 @@
-"""The arrays of jobs that share links: their phases, where each job stands, and the log of iterations.
+"""The arrays of jobs that share links: their phases, the state of each job, and the log of iterations.
 
 All arrays are C-contiguous and int64 or float64, so that the kernel compiles once.
 """

@@ -77,7 +77,7 @@ Sample = tuple[float, float, int]
 
 
 def read_counters(path: str | Path) -> Mapping[str, ByteCurve]:
-    """Return what each link had sent by when; the link of a file without names is ``""``.
+    """Return the cumulative bytes of each link over time; the link of a file without names is ``""``.
 
     A rate holds until the next row of its link, that of the last row for as long as the one before it. A counter of
     32 bits may begin again.

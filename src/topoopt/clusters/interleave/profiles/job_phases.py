@@ -21,7 +21,7 @@ class JobPhases:
     source : str
         ``job file``, ``counters``, or the simulator.
     path : str
-        The file, or what it was instead.
+        The file, or a description of the source.
     measured : mapping from links to MeasuredProfile
         Profiles measured from counters.
     """

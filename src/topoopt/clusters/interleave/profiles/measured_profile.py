@@ -76,7 +76,7 @@ MEASURED_QUIET = 0.1
 DUST = 0.02
 """Fraction of the bytes of an iteration: a phase with fewer is noise."""
 NOISE_MOVES = 0.4
-"""Half of the mean absolute value of a normal deviation, 0.798: what noise of a standard error moves by itself."""
+"""Half of the mean absolute value of a normal deviation, 0.798: bytes moved by noise alone, in standard errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,6 @@ class MeasuredProfile:
 
     Attributes
     ----------
-    iterations : int
-        Number of iterations averaged.
     spread_s : float
         Standard deviation of the times from the begin of an iteration to that of the next; 0 of fewer than three.
     background_bps : float
@@ -99,7 +97,7 @@ class MeasuredProfile:
     background_bps: float
 
     def to_json(self) -> dict[str, Any]:
-        """Return how it was measured."""
+        """Return the details of the measurement."""
         return {
             "iterations": self.iterations,
             "iteration_time_spread_s": self.spread_s,
@@ -118,12 +116,10 @@ def measured_profile(
 
     Parameters
     ----------
-    job : str
-        Name of the job.
     iteration_time_s : float, optional
         About how long an iteration takes; looked for where not given.
     tolerance : float
-        Share of the bytes that may be sent at another moment, for fewer phases; what noise moves comes on top.
+        Share of the bytes that may be sent at another moment, for fewer phases; bytes moved by noise are added.
     place : str, optional
         Prefix of error messages; by default the job.
 
@@ -246,13 +242,13 @@ def _touch(phases: list[Phase], place: int, beside: int, period_s: float) -> boo
 
 
 def _gap_s(before: Phase, after: Phase, period_s: float) -> float:
-    """Return how long after the end of a phase another one begins, around the iteration."""
+    """Return the gap between the end of a phase and the start of another, modulo the period."""
     gap_s = (after.start_s - before.end_s) % period_s
     return min(gap_s, period_s - gap_s)
 
 
 def cells_of(curve: ByteCurve) -> Cells:
-    """Return the series in as many cells as it has samples, up to :data:`MOST_CELLS`."""
+    """Resample the series into as many cells as it has samples, up to :data:`MOST_CELLS`."""
     count = min(len(curve.times_s) - 1, MOST_CELLS)
     edges_s = np.linspace(curve.times_s[0], curve.times_s[-1], count + 1)
     cell_s = curve.duration_s / count
@@ -294,10 +290,10 @@ def find_period_s(curve: ByteCurve) -> float | None:
 
 
 def _score(rates_bps: Floats, period: float) -> float:
-    """Return how well the mean of all iterations of so many cells, or of the first few, tells them.
+    """Return the fit of the mean iteration to all iterations, or to the first few.
 
-    Iterations that differ a little add up over a long series; where they do not, all of it tells more than a part. A
-    part in which next to nothing happens tells nothing: what is sent between iterations may have a period, too.
+    Small differences between iterations add up over a long series; if there are none, the whole series explains
+    more than a part. A nearly silent part explains nothing: the traffic between iterations may be periodic, too.
     """
     told, first = _told(rates_bps, period).bayesian, rates_bps[: FOLDED * int(period)]
     if first.var() < LEAST_LIVELY * rates_bps.var():
@@ -306,7 +302,7 @@ def _score(rates_bps: Floats, period: float) -> float:
 
 
 def _autocorrelation(values: Floats) -> Floats:
-    """Return how like a series is to itself later, per cell, for lags up to half of it; 1 at lag 0."""
+    """Return the autocorrelation per cell for lags up to half the series; 1 at lag 0."""
     count = len(values)
     centered = values - values.mean()
     spectrum = np.fft.rfft(centered, 1 << (2 * count - 1).bit_length())
@@ -343,7 +339,7 @@ def _at_multiples(likeness: Floats, lag: int) -> float:
 
 
 def _top(likeness: Floats, lag: int) -> float:
-    """Return where the parabola through a peak and its neighbors is highest."""
+    """Return the vertex of the parabola through a peak and its neighbors."""
     if not 0 < lag < len(likeness) - 1:
         return float(lag)
     left, here, right = likeness[lag - 1 : lag + 2]
@@ -352,7 +348,7 @@ def _top(likeness: Floats, lag: int) -> float:
 
 
 def _told(values: Floats, period: float) -> ToldShare:
-    """Return how well the mean iteration of so many cells tells a series, as if all were of one length."""
+    """Return the fit of the mean iteration of ``period`` cells, as if all had equal length."""
     bins = int(np.clip(round(period), 2, BINS))
     into = np.mod(np.arange(len(values)) + 0.5, period)
     place = np.minimum((into * (bins / period)).astype(np.int64), bins - 1)

@@ -22,8 +22,7 @@ from topoopt.routing import Fabric
 from topoopt.simulation import SimResult, link_counters
 
 LEAST_LEFT = 0.02
-"""Fraction of the variance: means that leave less explain a series equally well, and the shortest of them is its
-period."""
+"""Fraction of the variance: means that leave less fit equally well, and the shortest of them is the period."""
 DEVIATIONS = 15.0
 """Significance limit in standard deviations: neighbors in bursts are alike, and count as fewer samples."""
 
@@ -38,8 +37,6 @@ class ToldShare:
         Share of the variance that it does not tell.
     numbers : int
         Number of values in the mean.
-    samples : int
-        Number of samples in the series.
     """
 
     left: float
@@ -53,7 +50,7 @@ class ToldShare:
 
     @property
     def is_more_than_chance(self) -> bool:
-        """Whether noise would not be told so well.
+        """Whether the fit is better than on noise.
 
         So many numbers tell as many samples of noise, with a standard deviation of the square root of twice as many.
         """
@@ -196,7 +193,6 @@ def _order_of_joining(seconds: Floats, sent: Floats) -> list[int]:
 
 
 def _kept(count: int, removed: list[int]) -> Ints:
-    """Return where stretches begin when these joints are gone."""
     kept = np.ones(count, np.bool_)
     kept[removed] = False
     return np.flatnonzero(kept)
@@ -211,7 +207,7 @@ def _moved_share(seconds: Floats, sent: Floats, begins: Ints, quiet: float) -> f
 
 
 def _silent_bytes(seconds: Floats, sent: Floats, quiet: float) -> float:
-    """Return what is sent in stretches that count as silent."""
+    """Return the bytes sent in stretches that count as silent."""
     rate = sent / seconds
     return float(sent[rate <= quiet * rate.max()].sum())
 
@@ -251,8 +247,6 @@ def profiles_of_links(
 
     Parameters
     ----------
-    job : str
-        Name of the job.
     result : SimResult
         Result of any simulator on this fabric.
     tolerance : float
@@ -294,7 +288,7 @@ def _number(fabric: Fabric, ends: Ends) -> int:
 
 
 def _iterations(result: SimResult) -> tuple[Floats, float]:
-    """Return when the iterations begin of which the mean is taken, and how long they take."""
+    """Return the start times of the averaged iterations, and their length."""
     graph, period_s = result.graph, result.iteration_time_s
     if graph.iterations == 1:
         return np.zeros(1), period_s

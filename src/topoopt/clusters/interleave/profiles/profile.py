@@ -63,8 +63,6 @@ class CommunicationProfile:
 
     Attributes
     ----------
-    job : str
-        Name of the job.
     iteration_time_s : float
         Duration of one iteration of the job alone.
     phases : tuple of Phase
@@ -165,7 +163,7 @@ def _check_phase(here: str, phase: Phase, period_s: float) -> None:
 
 
 def _check_apart(here: str, phases: tuple[Phase, ...], period_s: float) -> None:
-    """Refuse phases of which one begins before the one before it has ended, around the iteration, too."""
+    """Refuse phases that overlap, including across the end of the iteration."""
     for before, after in zip(phases, (*phases[1:], *phases[:1]), strict=True):
         begins_s = after.start_s + (period_s if after is phases[0] else 0.0)
         if before.end_s > begins_s + SLACK * period_s:
@@ -251,7 +249,7 @@ def write_profile(path: str | Path, profile: CommunicationProfile) -> None:
 
 
 def profile_to_mapping(profile: CommunicationProfile) -> dict[str, Any]:
-    """Return what a job file says of a profile.
+    """Return a profile as the mapping for a job file.
 
     Examples
     --------

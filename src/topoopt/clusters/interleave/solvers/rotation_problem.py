@@ -38,7 +38,7 @@ class RotationProblem:
         return int(self.demands.shape[1])
 
     def total(self, shifts: Sequence[int]) -> Floats:
-        """Return what all send together at every angle, each job turned later by so many angles."""
+        """Return the total demand at every angle, with each job rotated by its shift."""
         total = np.zeros(self.angles)
         for demand, shift in zip(self.demands, shifts, strict=True):
             total += np.roll(demand, shift)
@@ -49,11 +49,11 @@ class RotationProblem:
         return float(np.maximum(self.total(shifts) - 1, 0.0).sum())
 
     def cannot_be_less(self, excess: float) -> bool:
-        """Return whether an excess is none, or what is left where all demand is spread evenly: no rotation has less."""
+        """Return whether an excess is zero, or that of evenly spread demand: no rotation has less."""
         return excess <= max(float(self.demands.sum()) - self.angles, 0.0) + NO_EXCESS
 
     def distinct(self, order: Sequence[int]) -> tuple[int, ...]:
-        """Return how many shifts of each job, in an order of them, differ in more than a turn of all jobs before.
+        """Return the number of distinct shifts of each job, given the rotations of the jobs before it in order.
 
         Turns of the circle that leave all jobs before as they are move a job by multiples of their common period, so
         that its shifts matter only modulo the greatest common divisor of that and its own period. The first has 1.
@@ -72,7 +72,7 @@ class RotationProblem:
 
 
 def excess_by_shift(base: Floats, demand: Floats, samples: int) -> Floats:
-    """Return the excess for each shift of a job on top of what others send.
+    """Return the excess for each shift of a job on top of the others' demand.
 
     Excess is not linear, so that a correlation of the two demands would be wrong. At the angles where the job sends
     ``b``, though, the excess is ``max(0, base + b - 1)``, whatever the job sends elsewhere: so it is a sum, over
@@ -83,7 +83,7 @@ def excess_by_shift(base: Floats, demand: Floats, samples: int) -> Floats:
     base : array of (..., angles)
         Demand of the others, in capacities; many cases at once.
     demand : array of (angles,)
-        Demand of the job, unrotated; it repeats after so many ``samples``.
+        Demand of the job, unrotated; it repeats after ``samples`` angles.
 
     Returns
     -------

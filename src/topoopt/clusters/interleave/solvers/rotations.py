@@ -18,7 +18,7 @@ MOST_JOBS = 2
 
 
 def fft(problem: RotationProblem, seed: int = 0) -> tuple[int, ...]:
-    """Return the best shifts of at most two jobs; exact, without chance.
+    """Return the best shifts of at most two jobs; exact and deterministic.
 
     Raises
     ------
@@ -42,7 +42,7 @@ GO_ON = 4
 EXCESS_DIGITS = 12
 """Digits to which excesses are compared; among equal ones, the earlier start wins."""
 MOST_IN_PAIRS = 1 << 18
-"""Two jobs are turned together where their rotations times the angles are at most so many."""
+"""Largest product of two jobs' rotations and the angles for which they are rotated together."""
 LEAST_GAIN = 1e-12
 Shifts = list[int]
 
@@ -102,7 +102,7 @@ ROOM = 1 << 19
 
 
 def grid(problem: RotationProblem, seed: int = 0) -> tuple[int, ...]:
-    """Return the best shifts of all; exact, without chance.
+    """Return the best shifts of all; exact and deterministic.
 
     It stops where no rotation can be better, and of many begins with descent, which often comes there at once.
 
@@ -134,7 +134,7 @@ def grid(problem: RotationProblem, seed: int = 0) -> tuple[int, ...]:
 
 
 def grid_trials(problem: RotationProblem) -> int:
-    """Return how many rotations are tried, times the angles and the levels of the last job's demand."""
+    """Return the number of rotations tried, times the angles and the levels of the last job's demand."""
     order = _order(problem)
     return math.prod(problem.distinct(order)[:-1]) * problem.angles * _levels(problem, order[-1])
 
@@ -151,7 +151,7 @@ def _order(problem: RotationProblem) -> list[int]:
 
 
 def _cases(problem: RotationProblem, order: Sequence[int]) -> Iterator[tuple[NDArray[np.int64], Floats]]:
-    """Yield shifts of all but the last job, and what those send together.
+    """Yield shifts of all but the last job, and their total demand.
 
     Arrays of (cases, jobs) and of (cases, angles).
     """
@@ -171,11 +171,11 @@ def _cases(problem: RotationProblem, order: Sequence[int]) -> Iterator[tuple[NDA
 MOST_ENTRIES = 5_000_000
 """Numbers in the matrix of the largest program."""
 SCALE = 1e4
-"""HiGHS stops within 1e-6 of the optimum; of an objective so many times larger that is 1e-10."""
+"""HiGHS stops within 1e-6 of the optimum; for an objective scaled by this, that is 1e-10."""
 
 
 def milp(problem: RotationProblem, seed: int = 0) -> tuple[int, ...]:
-    """Return the best shifts; exact, without chance.
+    """Return the best shifts; exact and deterministic.
 
     Where descent's answer exceeds the link by no more than it must, with all demand spread evenly, that is it. Else, a
     program: of each job one shift is taken, ``sum_s x[j, s] = 1``; the excess of every angle is at least
@@ -234,7 +234,7 @@ class Solver(Protocol):
     """One way to find rotations."""
 
     def __call__(self, problem: RotationProblem, seed: int = ...) -> tuple[int, ...]:
-        """Return by how many angles each job is turned, less than an iteration of it.
+        """Return the rotation of each job in angle steps, less than one of its iterations.
 
         Parameters
         ----------
@@ -271,7 +271,7 @@ def chosen_solver(name: str, problem: RotationProblem) -> str:
 
 
 def _excess(problem: RotationProblem, counts: tuple[int, ...]) -> LinearConstraint:
-    """Return: the excess less what all send is at least minus one capacity, at every angle."""
+    """Return the constraint: the excess less the total demand is at least minus one capacity, at every angle."""
     angles = np.arange(problem.angles)[:, None]
     sent = [
         demand[(angles - np.arange(count)) % samples]

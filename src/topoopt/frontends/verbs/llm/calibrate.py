@@ -24,7 +24,7 @@ def calibrate(
 ) -> CalibrationFit[Calibration]:
     """Fit a calibration to measured step times, and report its error on held-out runs.
 
-    A handful of runs is enough: what they have no say in stays as it starts.
+    A handful of runs is enough: parameters that they do not constrain stay at their start.
 
     Parameters
     ----------

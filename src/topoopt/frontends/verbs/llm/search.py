@@ -1,4 +1,4 @@
-"""``topoopt.llm.search``: the fastest ways to train a transformer on so many accelerators."""
+"""``topoopt.llm.search``: the fastest training configurations of a transformer on given accelerators."""
 
 from collections.abc import Mapping
 from dataclasses import fields, replace

@@ -1,4 +1,4 @@
-"""``topoopt.llm.traffic``: what ranks and servers send each other in one iteration of a transformer's training."""
+"""``topoopt.llm.traffic``: traffic between ranks and servers in one iteration of a transformer's training."""
 
 import os
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ PUBLISHED = "sends"
 def traffic(
     model: Transformer = None, *, by: str = "server", **words: Unpack[RankTrafficWords]
 ) -> RankTraffic:
-    """Say what an iteration sends, exactly and without running it: by kind, by rank, between servers.
+    """Return the exact traffic of an iteration without running it: by kind, by rank, between servers.
 
     Parameters
     ----------
@@ -86,7 +86,6 @@ def traffic(
 
 
 def _places(words: Mapping[str, Any], accelerators: int) -> Ints:
-    """Return the server of each rank."""
     part = find_accelerator(words["accelerator"])
     size = words.get("accelerators_per_server")
     per_server = (

@@ -65,7 +65,7 @@ def _named(word: str) -> TransformerModel:
 
 
 def configuration_of(model: TransformerModel, words: Mapping[str, Any]) -> Configuration:
-    """Return how the model is split, checked.
+    """Return the checked configuration of the model.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def configuration_of(model: TransformerModel, words: Mapping[str, Any]) -> Confi
 
 
 def system_of(words: Mapping[str, Any]) -> System:
-    """Return the machines.
+    """Return the hardware.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def calibration_of(words: Mapping[str, Any], accelerator: str) -> Calibration:
 
 
 def check_attention(attention: str | None) -> None:
-    """Refuse what is no way to run the attention's core.
+    """Refuse an unknown implementation of the attention's core.
 
     Raises
     ------

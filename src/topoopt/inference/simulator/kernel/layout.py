@@ -10,7 +10,7 @@ number         f8    (len(Number),)           settings of the whole run
 keys, codes    f8,i8 (room,)                  binary heap of events by (time, code): kind << SHIFT | which
 arrival_s      f8    (requests,)              when requests come, ascending
 request        i8    (requests, len(Request)) one row a request
-time           f8    (requests, len(Time))    when what happened to it, NEVER_YET before
+time           f8    (requests, len(Time))    times of its events, NEVER_YET before
 block_first    i8    (requests+1,)            blocks of a request's prompt
 block          i8    (blocks,)                names from 0
 replica        i8    (replicas, len(Replica)) one row a replica
@@ -28,7 +28,7 @@ way_share      f8    (entries,)               bytes on it for a byte of a cache
 capacity       f8    (links,)                 bytes/s that a link carries now, 0 while it is down
 whole          f8    (links,)                 while it is not
 down           i8    (links,)                 outages that it is in
-left, slope    f8    (links,)                 scratch of sharing: what is left, bytes for a byte/s of all that rise
+left, slope    f8    (links,)                 scratch of sharing: bandwidth left, load per unit of all rates that rise
 flow           f8    (requests, len(Flow))    of a cache that crosses links; one row without a fabric
 flowing        i8    (requests,)              requests whose caches do or will, in order; the first tally[FLOWING]
 change_s       f8    (changes,)               when a replica or a link fails or comes back
@@ -102,7 +102,7 @@ class Request(IntEnum):
 
 
 class Time(IntEnum):
-    """Columns of ``time``: its prompt was begun, read, its cache arrived, the first token was told, the last was."""
+    """Columns of ``time``: prefill started and ended, cache arrived, first token, last token."""
 
     BEGIN, READ, ARRIVED, FIRST, LAST = range(5)
 

@@ -84,7 +84,6 @@ def simulate(s: State) -> None:
 
 @compiled
 def _handle_events(s: State, now: float) -> None:
-    """Handle what is in the heap for now."""
     while s.tally[Count.HEAP] > 0 and s.keys[0] == now:
         kind, which = s.codes[0] >> SHIFT, s.codes[0] & ((1 << SHIFT) - 1)
         s.tally[Count.HEAP] = drop_top(s.keys, s.codes, s.tally[Count.HEAP])
@@ -109,7 +108,7 @@ def _handle_events(s: State, now: float) -> None:
 
 @compiled
 def _turn(s: State, r: int, now: float) -> None:
-    """Let a replica be one of the other pool; who came to it after all is asked for anew."""
+    """Move a replica to the other pool; requests that still arrive are routed anew."""
     s.replica[r, Replica.POOL] = 1 - s.replica[r, Replica.POOL]
     s.replica[r, Replica.TURNING] = STAYS
     s.replica[r, Replica.MARKED] = 1
@@ -121,7 +120,8 @@ def _turn(s: State, r: int, now: float) -> None:
 
 @compiled
 def _arrive(s: State, q: int, now: float) -> None:
-    """Let a cache arrive: it waits for its place; if an end of the way failed meanwhile, all is read anew."""
+    """Handle the arrival of a cache: it waits for its place; if an end failed meanwhile, the prompt is prefilled
+    again."""
     source, r = s.request[q, Request.SOURCE], s.request[q, Request.REPLICA]
     s.request[q, Request.BOUND] = 0
     s.clock[r, Clock.LOAD] -= known_tokens(s, q)  # who comes counts from where it was sent
@@ -144,7 +144,7 @@ def _arrive(s: State, q: int, now: float) -> None:
 
 @compiled
 def _fail(s: State, r: int, now: float) -> None:
-    """Fail a replica: its caches are lost, and its requests are read anew by whom the router says."""
+    """Fail a replica: its caches are lost, and its requests are routed and prefilled again."""
     if s.replica[r, Replica.UP] == 0:
         return
     s.replica[r, Replica.UP] = 0

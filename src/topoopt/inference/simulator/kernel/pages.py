@@ -6,14 +6,14 @@ from topoopt.inference.simulator.kernel.layout import ABSENT, Count, Number, Poo
 
 @compiled
 def pages_of(s: State, tokens: int) -> int:
-    """Return the pages of so many tokens."""
+    """Return the pages for ``tokens`` tokens."""
     page = s.tally[Count.PAGE]
     return (tokens + page - 1) // page
 
 
 @compiled
 def tokens_after(s: State, q: int, steps: int) -> int:
-    """Return the tokens that are cached of a request after so many decode steps; the last token of all never is."""
+    """Return the cached tokens of a request after more decode steps; the last token is never cached."""
     made = s.number[Number.ACCEPTED] * steps
     whole = int(made)
     if whole < made:
@@ -29,7 +29,7 @@ def held(s: State, q: int) -> int:
 
 @compiled
 def link_newest(s: State, r: int, block: int) -> None:
-    """Put a block behind all others that nobody uses."""
+    """Append a block to the unused ones."""
     end = s.tally[Count.BLOCKS]
     last = s.older[r, end]
     s.newer[r, last] = block
@@ -40,7 +40,7 @@ def link_newest(s: State, r: int, block: int) -> None:
 
 @compiled
 def unlink(s: State, r: int, block: int) -> None:
-    """Take a block out of those that nobody uses."""
+    """Remove a block from the unused ones."""
     before, behind = s.older[r, block], s.newer[r, block]
     s.newer[r, before] = behind
     s.older[r, behind] = before
@@ -71,7 +71,7 @@ def take(s: State, r: int, pages: int) -> None:
 
 @compiled
 def matched(s: State, r: int, q: int) -> int:
-    """Return how many blocks of a prompt, from its begin, a replica has; one token at least is left to read."""
+    """Return the cached leading blocks of a prompt on a replica; at least one token remains to be prefilled."""
     if s.tally[Count.PREFIX] == 0:
         return 0
     first = s.block_first[q]
@@ -87,7 +87,7 @@ def matched(s: State, r: int, q: int) -> int:
 
 @compiled
 def keep_prefix(s: State, r: int, q: int) -> None:
-    """Make blocks of a prompt that was read; what another has brought in the meantime is kept once."""
+    """Make blocks of a prefilled prompt; blocks that exist by now are stored once."""
     if s.tally[Count.PREFIX] == 0:
         return
     first = s.block_first[q]

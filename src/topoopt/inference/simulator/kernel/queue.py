@@ -1,4 +1,4 @@
-"""Queues before replicas, and who is asked: a request comes to a replica, waits there, and leaves it."""
+"""Queues and routing: a request arrives at a replica, waits there, and leaves it."""
 
 from topoopt.base.kernel import compiled
 from topoopt.inference.simulator.kernel.layout import (
@@ -26,13 +26,13 @@ MOST_GROUP = 99
 
 @compiled
 def known_tokens(s: State, q: int) -> float:
-    """Return the tokens that the cache of a request would hold."""
+    """Return the tokens in the cache of a request."""
     return s.request[q, Request.INPUT] + s.number[Number.ACCEPTED] * s.request[q, Request.STEPS]
 
 
 @compiled
 def aim(s: State, q: int) -> None:
-    """Say what of a request without a cache is to be read: its prompt, and what was answered already."""
+    """Set the tokens to prefill of a request without a cache: its prompt and the tokens generated so far."""
     if s.request[q, Request.BEGUN] == 0:
         s.request[q, Request.TARGET] = s.request[q, Request.INPUT]
     else:
@@ -89,7 +89,7 @@ def leave(s: State, r: int, q: int) -> None:
 
 @compiled
 def load_of(s: State, r: int, now: float) -> float:
-    """Return the tokens of all requests of a replica, those on their way to it too, with answers up to now."""
+    """Return the tokens of all requests of a replica, including those in transfer and generated tokens."""
     load = s.clock[r, Clock.LOAD]
     if s.replica[r, Replica.BUSY] != IDLE and s.replica[r, Replica.ROW] > 1:
         over = step_under_way(s, r, now) - 1
@@ -99,11 +99,11 @@ def load_of(s: State, r: int, now: float) -> float:
 
 @compiled
 def sent_at(s: State, source: int, r: int, q: int, end: float) -> float:
-    """Return when the cache of a request would be there that is read at ``end``; both ends do one transfer at a time.
+    """Return the arrival time of a cache ready at ``end``; each end does one transfer at a time.
 
-    Layers that were read are sent while others are: the last one is left, and what could not be sent in that time. In
-    a line of two machines that is exact: with ``b`` the seconds of all bytes and ``p`` those of the step, the last of
-    ``l`` layers leaves ``max(b / l, b - p (l - 1) / l)`` after the step.
+    Layers are sent while later ones are prefilled: the last one is left, and the rest that could not be sent in
+    that time. In a line of two stations that is exact: with ``b`` the time of all bytes and ``p`` that of the
+    step, the last of ``l`` layers leaves ``max(b / l, b - p (l - 1) / l)`` after the step.
     """
     size = s.number[Number.CACHE_BYTES] * known_tokens(s, q)
     bytes_s = size / s.bytes_per_s[source, r]
@@ -161,7 +161,7 @@ def commit_up_to(s: State, r: int, now: float) -> None:
 
 @compiled
 def _arrival(s: State, source: int, r: int, q: int, end: float, now: float) -> float:
-    """Return when the cache of a request would be there, on links as they are in use now or at idle ends."""
+    """Return the arrival time of a request's cache, with the present use of links, or with idle ends."""
     if not has_fabric(s):
         return sent_at(s, source, r, q, end)
     bytes_s = crossing_s(s, source, r, s.number[Number.CACHE_BYTES] * known_tokens(s, q), now)
@@ -174,7 +174,7 @@ def _arrival(s: State, source: int, r: int, q: int, end: float, now: float) -> f
 
 @compiled
 def _group(s: State, r: int, source: int) -> int:
-    """Return 0 for a replica that takes requests, more for those that are asked only if there is no other."""
+    """Return 0 for a replica that takes requests, more for those used only if there is no other."""
     group = 0 if s.replica[r, Replica.TURNING] == STAYS else 2
     if source >= 0 and not s.allowed[source, r]:
         group += 4
@@ -196,6 +196,6 @@ def _next_in_turn(s: State, pool: int, source: int) -> int:
 
 @compiled
 def come(s: State, q: int, now: float) -> None:
-    """Let a request without a cache come to whom the router says."""
+    """Route a request without a cache."""
     aim(s, q)
     join(s, choose(s, 0, q, -1, now, now), q, now)

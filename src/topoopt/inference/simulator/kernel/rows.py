@@ -27,7 +27,7 @@ def schedule(s: State, when: float, kind: int, which: int) -> None:
 
 @compiled
 def more_pages(s: State, r: int, steps: int) -> int:
-    """Return the pages that all requests which are answered need for so many more steps, beyond those they have."""
+    """Return the additional pages that all decoding requests need for this many steps."""
     more = 0
     for i in range(s.replica[r, Replica.RUNNING]):
         q = s.running[r, i]
@@ -39,7 +39,7 @@ def more_pages(s: State, r: int, steps: int) -> int:
 
 @compiled
 def affordable_row(s: State, r: int) -> int:
-    """Return how many steps can go by together: until the first request is answered, or pages run out."""
+    """Return the number of steps that can be merged: until the first request is done, or pages run out."""
     steps = 1 << 40
     for i in range(s.replica[r, Replica.RUNNING]):
         q = s.running[r, i]
@@ -72,7 +72,7 @@ def commit(s: State, r: int, steps: int) -> None:
 
 @compiled
 def shorten(s: State, r: int, now: float) -> None:
-    """Let a row of steps end with the one under way, because somebody came."""
+    """End a row of steps with the present one, because of an arrival."""
     if s.replica[r, Replica.BUSY] == IDLE or s.replica[r, Replica.ROW] <= 1:
         return
     steps = step_under_way(s, r, now)
@@ -102,7 +102,7 @@ def looked_up(s: State, pool: int, column: int, tokens: float) -> float:
 
 @compiled
 def end_of_row(s: State, r: int, steps: int) -> float:
-    """Return when so many steps in a row are over; each looks at what those before it have added to the caches."""
+    """Return the end of a row of steps; each one sees the caches grown by the steps before."""
     pool = s.replica[r, Replica.POOL]
     more = s.number[Number.ACCEPTED] * s.replica[r, Replica.ANSWERED]
     tokens = steps * s.clock[r, Clock.TOKENS] + more * (steps * (steps - 1) // 2)
@@ -112,7 +112,7 @@ def end_of_row(s: State, r: int, steps: int) -> float:
 
 @compiled
 def step_under_way(s: State, r: int, now: float) -> int:
-    """Return which step of a row, from 1, ends now or is the first to end later."""
+    """Return the number of the step, from 1, that ends now or next."""
     low, high = 1, s.replica[r, Replica.ROW]
     while low < high:
         middle = (low + high) // 2
@@ -125,7 +125,7 @@ def step_under_way(s: State, r: int, now: float) -> int:
 
 @compiled
 def lag_s(s: State, r: int, steps: int, now: float) -> float:
-    """Return how much later than the next step may begin the last part of a step has left the pipeline."""
+    """Return the time from the possible start of the next step until the last part has left the pipeline."""
     pool = s.replica[r, Replica.POOL]
     stages = s.pool[pool, Pool.STAGES]
     if s.tally[Count.MODE] == DISAGGREGATED and pool == 0:

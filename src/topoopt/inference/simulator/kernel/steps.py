@@ -1,4 +1,4 @@
-"""A step of a replica: who is in it, how long it takes, and what comes of it."""
+"""A step of a replica: its requests, duration and results."""
 
 from topoopt.base.kernel import compiled
 from topoopt.inference.simulator.kernel.layout import (
@@ -101,7 +101,7 @@ def _turn_if_empty(s: State, r: int, now: float) -> None:
 
 @compiled
 def _secure(s: State, r: int) -> int:
-    """Take the pages of one more step of all answers; where there are none the youngest loses its own.
+    """Reserve the pages of one more decode step; if there are none, the youngest request is preempted.
 
     Returns how many did.
     """
@@ -138,7 +138,6 @@ def _preempt(s: State, r: int, q: int) -> None:
 
 @compiled
 def _answered(s: State, r: int) -> int:
-    """Return how many requests are answered."""
     count = 0
     for i in range(s.replica[r, Replica.RUNNING]):
         if s.request[s.running[r, i], Request.STATE] == ANSWERING:
@@ -220,7 +219,7 @@ def _let_in(s: State, r: int, q: int, blocks: int, need: int, budget: int, now: 
 
 @compiled
 def _time_step(s: State, r: int, answered: int, lost: int, now: float) -> None:
-    """Say when the step is over, or the row of steps in which nothing but answers is made."""
+    """Set the end of the step, or of the row of steps if all are decode steps."""
     pool = s.replica[r, Replica.POOL]
     rows, stages = s.tally[Count.ROWS], s.pool[pool, Pool.STAGES]
     sampled, cached, pairs, read = answered * rows, 0.0, 0.0, 0
@@ -279,7 +278,7 @@ def _note(s: State, r: int, answered: int, read: int, now: float) -> None:
 
 @compiled
 def end_row(s: State, r: int, now: float) -> None:
-    """End the steps of a replica: answers are longer by a token each, prompts are read."""
+    """End the steps of a replica: each answer has grown by one token, prompts are prefilled."""
     steps = s.replica[r, Replica.ROW]
     answered = s.replica[r, Replica.ANSWERED]
     if answered > 0 and steps > 1:
@@ -340,7 +339,7 @@ def account(s: State, r: int, steps: int, now: float) -> None:
 
 @compiled
 def _end_reading(s: State, r: int, q: int, end: float) -> bool:
-    """Let the first token of an answer, or the next one after a loss, be made; return whether the request stays."""
+    """Generate the first token of an answer, or the next one after a loss; return whether the request stays."""
     keep_prefix(s, r, q)
     if s.request[q, Request.BEGUN] == 1:
         s.request[q, Request.STEPS] += 1
@@ -397,7 +396,7 @@ def send_layers(s: State, r: int, now: float) -> None:
 
 @compiled
 def send(s: State, r: int, q: int, end: float) -> None:
-    """Send a cache, if its layers are not under way yet; its pages here are in use until it is there."""
+    """Send a cache, unless its layers are being sent already; its pages here are in use until it has arrived."""
     if s.request[q, Request.BOUND] == 0:
         _begin_way(s, r, q, known_tokens(s, q), end, s.clock[r, Clock.END])
     s.request[q, Request.STATE] = SENT
@@ -406,7 +405,7 @@ def send(s: State, r: int, q: int, end: float) -> None:
 
 @compiled
 def _begin_way(s: State, r: int, q: int, tokens: float, end: float, now: float) -> None:
-    """Choose a replica that answers for a prompt that is read at ``end``, and let its cache be on the way there."""
+    """Choose a decode replica for a prompt that is prefilled at ``end``, and start the transfer of its cache."""
     to = choose(s, 1, q, r, end, now)
     s.request[q, Request.SOURCE] = r
     s.request[q, Request.REPLICA] = to

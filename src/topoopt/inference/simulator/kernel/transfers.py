@@ -1,4 +1,4 @@
-"""Caches that cross the links of a fabric: who sends how fast, max-min fairly, and when that changes.
+"""Cache transfers over the links of a fabric: max-min fair rates, and the times of their changes.
 
 A flow is a request's cache. It begins when its first layer is read, has no more bytes a second than layers are read
 while the others are, and no more than its pair has alone. All rates rise together until a link is full or a flow is as

@@ -14,7 +14,7 @@ from topoopt.plugins.testbeds.collectives.pytorch import torch
 Rings = tuple[tuple[int, ...], ...]
 """Ranks of each ring, in its order; the last sends to the first. All rings have the same ranks."""
 MOST_RINGS = 64
-"""A message's tag has so many bits for the number of its ring."""
+"""Bits of a message's tag for the number of its ring."""
 Tensor = Any  # torch.Tensor, whose own types differ from one version to the next
 COLLECTIVES: Mapping[str, Callable[[int], range]] = {
     "allreduce": lambda size: range(2 * (size - 1)),
@@ -32,9 +32,7 @@ class RingShare:
     Attributes
     ----------
     before, after : int
-        Ranks that it hears and sends to.
-    place : int
-        Place of this rank in the ring.
+        Ranks that it receives from and sends to.
     chunks : tuple of tuple of Tensor
         Views of the buffer: as many chunks as ranks, in pieces, of which some may be empty.
     tag : int
@@ -51,7 +49,7 @@ class RingShare:
     rounds: range
 
     def sent(self, round_number: int) -> tuple[Tensor, ...]:
-        """Return the pieces of the chunk that this rank sends in a round; it is what came in the round before."""
+        """Return the pieces of the chunk that this rank sends in a round; it was received in the round before."""
         return self.received(round_number - 1)
 
     def received(self, round_number: int) -> tuple[Tensor, ...]:
@@ -59,7 +57,7 @@ class RingShare:
         return self.chunks[(self.place - 1 - round_number) % len(self.chunks)]
 
     def reduces(self, round_number: int) -> bool:
-        """Return whether what comes in a round is added; later ones replace."""
+        """Return whether the data received in a round is added; later ones replace."""
         return round_number < len(self.chunks) - 1
 
 
@@ -113,7 +111,7 @@ def cut(flat: Tensor, parts: int) -> tuple[Tensor, ...]:
 def ring_shares(
     flat: Tensor, rings: tuple[tuple[int, ...], ...], rank: int, pieces: int, tag: int, collective: str
 ) -> list[RingShare]:
-    """Return what one rank does in each ring; the buffer is split equally over the rings."""
+    """Return the share of one rank in each ring; the buffer is split equally over the rings."""
     shares = []
     for number, (ring, share) in enumerate(zip(rings, cut(flat, len(rings)), strict=True)):
         place, size = ring.index(rank), len(ring)

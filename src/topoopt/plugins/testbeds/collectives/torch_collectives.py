@@ -73,7 +73,7 @@ def _send(piece: Tensor, share: RingShare, group: Any) -> Any:
 
 
 def _receive(share: RingShare, now: int, group: Any) -> list[tuple[Tensor, Any]]:
-    """Return where each piece of a round lands, and what to wait for; what is added lands beside its place."""
+    """Start receiving the pieces of a round; return their destinations and handles. Summands get separate buffers."""
     landed = []
     for piece in share.received(now):
         landing = torch.empty_like(piece) if share.reduces(now) else piece
@@ -91,7 +91,7 @@ def _take(share: RingShare, now: int, number: int, landing: Tensor, work: Any) -
 
 _CHANNELS, _CALLS = 1 << 13, 1 << 12  # with 64 rings they fill the 31 bits of a tag
 SMALLEST_PIECE_BYTES = 32 << 10
-"""Smaller messages are not worth cutting: a message costs as much as some 10 kB on a fast link."""
+"""Least size of a piece: a message costs as much as some 10 kB on a fast link."""
 _ON_A_STREAM = "nccl"
 """A backend whose calls wait on the device, in order, and not in the caller's thread."""
 
@@ -199,7 +199,7 @@ class MultiRing:
         return future
 
     def close(self) -> None:
-        """Wait for what is on its way, and let the threads go."""
+        """Wait for outstanding messages, and end the threads."""
         self._threads.shutdown()
 
     def _next_tag(self) -> int:
@@ -246,7 +246,7 @@ def multi_ring_hook(state: MultiRing, bucket: dist.GradBucket) -> torch.futures.
     Returns
     -------
     torch.futures.Future
-        Of the bucket's buffer.
+        Future of the bucket's buffer.
 
     Examples
     --------
@@ -283,7 +283,7 @@ def all_to_all(
     Parameters
     ----------
     outputs, inputs : sequences of Tensor, one for each rank
-        Contiguous, of any shape and kind of numbers; what one rank sends another expects. Empty ones are not sent.
+        Contiguous, of any shape and number type; sizes must match between ranks. Empty ones are not sent.
     ranks : sequence of int, optional
         Global ranks that take part, this one included; all if not given.
     tag : int

@@ -29,7 +29,7 @@ _PORT = 5001
 
 
 def check_speed(layout: Layout, scale: float) -> None:
-    """Refuse links that are too slow on any machine.
+    """Refuse links that are too slow on any host.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def check_speed(layout: Layout, scale: float) -> None:
 
 
 def check_capacity(layout: Layout, scale: float) -> None:
-    """Refuse a network that this machine cannot carry when all links are full.
+    """Refuse a network that this host cannot carry when all links are full.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def check_capacity(layout: Layout, scale: float) -> None:
 
 @cache
 def carried() -> float:
-    """Return the bits per second, of all links together, with which this machine's CPUs would be busy."""
+    """Return the total rate of all links at which this host's CPUs would be busy, bits/s."""
     links = [Link(a, b, _TRIAL_BPS) for a, b in ((0, 1), (1, 0), (1, 2), (2, 1))]
     topology = topology_from_links("line", 3, links)
     wiring = Wiring("duplex", 2, 2, (Patch(0, 0, 1, 0), Patch(1, 1, 2, 0)))

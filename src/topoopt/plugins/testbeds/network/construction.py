@@ -170,17 +170,17 @@ def _in_each(state: TestbedState, nodes: Any, step: Callable[[Any, int], None]) 
 
 
 def state_folder() -> Path:
-    """Return where testbeds are noted: below the user's run-time folder where there is one, else /run."""
+    """Return the folder for the state of testbeds: in the user's run-time folder if there is one, else /run."""
     return Path(os.environ.get("XDG_RUNTIME_DIR") or "/run") / "topoopt" / "testbed"
 
 
 def check_name(name: str) -> None:
-    """Refuse what no testbed can be called.
+    """Refuse an invalid name of a testbed.
 
     Raises
     ------
     InvalidInput
-        With what is allowed.
+        With the allowed values.
     """
     if not _NAME.fullmatch(name):
         raise InvalidInput(f'name: expected small letters, digits and "-", at most 31, got "{name}"')
@@ -215,7 +215,7 @@ def claim(state: TestbedState) -> None:
 
 
 def write_state(state: TestbedState) -> None:
-    """Note anew what has become of a testbed, whole or not at all."""
+    """Update the state file of a testbed atomically."""
     _write(state_folder() / state.name, state)
 
 
@@ -245,7 +245,7 @@ def find_state(name: str) -> TestbedState:
 
 
 def process_started(process: int) -> int:
-    """Return when a process was started, in ticks since the machine was; 0 if there is none."""
+    """Return the start of a process, in ticks since boot; 0 if there is none."""
     try:
         text = Path(f"/proc/{process}/stat").read_text()
     except OSError:
@@ -272,7 +272,7 @@ def _write(folder: Path, state: TestbedState) -> None:
 
 @contextmanager
 def later() -> Iterator[None]:
-    """Let signals come when the context is left; what was made in it is known by then, and can be removed."""
+    """Delay signals until the context is left; objects made in it are recorded by then, and can be removed."""
     if threading.current_thread() is not threading.main_thread():
         yield  # Python hears signals in its main thread only
         return

@@ -2,10 +2,10 @@
 
 Bandwidths become token buckets, and kernel settings make rates and counts exact.
 
-Packets are made at their size on the wire: segmentation offload is off on all cables (at most one segment a buffer), so
-that a bucket and a counter see every header, and a packet of 9,000 bytes counts 9,014. A bucket holds two packets, or
-what the link sends in two milliseconds where that is more: timers of a busy machine are late by so much. A queue
-takes more than all windows that meet in it, so that nothing is lost on the way and no byte counted twice.
+Packets have their size on the wire: segmentation offload is off on all cables (at most one segment per buffer), so
+that a bucket and a counter see every header, and a packet of 9,000 bytes counts 9,014. A bucket holds two packets,
+or two milliseconds of the link's rate if that is more: timers of a busy host are late by that much. A queue holds
+more than all windows that meet in it, so that nothing is lost on the way and no byte counted twice.
 """
 
 from collections.abc import Mapping
@@ -73,7 +73,7 @@ class Shaping:
         return self.mtu_bytes + HEADER_BYTES
 
     def bucket_bytes(self, bandwidth_bps: float) -> int:
-        """Return how much a link may send at once after it was idle."""
+        """Return the bytes that a link may send at once after it was idle."""
         return max(2 * self.frame_bytes, int(bandwidth_bps / 8 * _LATE_S))
 
 
@@ -140,7 +140,7 @@ class ServerRoute:
 
 @dataclass(frozen=True)
 class Layout:
-    """All that a testbed consists of; what a number of the plan is in it is stated in ``scale`` of the testbed.
+    """Contents of a testbed in the plan's numbers; the testbed's ``scale`` converts them.
 
     Attributes
     ----------
@@ -150,7 +150,7 @@ class Layout:
     switch : bool
         Whether the last node is a switch, on which all servers hang; there are no routes then.
     forwarding : str
-        ``destination``, ``source`` or ``switch``: by what nodes decide.
+        Basis of forwarding: ``destination``, ``source`` or ``switch``.
     why : str
         Reason for that choice.
     shaping : Shaping

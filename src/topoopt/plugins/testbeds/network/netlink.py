@@ -1,4 +1,4 @@
-"""Requests to the kernel's network, through pyroute2: what one namespace holds, from the nouns of a layout."""
+"""Requests to the kernel's network, through pyroute2: the contents of a namespace, from a layout."""
 
 import importlib
 from collections.abc import Callable, Iterable, Mapping
@@ -21,7 +21,7 @@ R = TypeVar("R")
 
 
 def pyroute2_here() -> Any:
-    """Return the module ``pyroute2``, imported here and nowhere else.
+    """Import and return ``pyroute2``; it is imported only here.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def pyroute2_here() -> Any:
 
 
 def speaking(name: str, function: Callable[..., R], *arguments: Any) -> R:
-    """Return what a function gives that speaks with the kernel inside a namespace: its first argument."""
+    """Return the result of a function that talks to the kernel (its first argument) inside a namespace."""
 
     def open_and_call() -> R:
         with pyroute2_here().IPRoute() as kernel:
@@ -49,7 +49,7 @@ def speaking(name: str, function: Callable[..., R], *arguments: Any) -> R:
 def set_up_node(kernel: Any, node: int, layout: Layout) -> None:
     """Give a namespace its settings; a server its identity, too, as the first address of its loopback.
 
-    The first address of ``lo`` is what gloo takes when it is told to use that interface.
+    Gloo takes the first address of ``lo`` for that interface.
     """
     for key, value in layout.shaping.settings.items():
         place = Path("/proc/sys", *key.split("."))
@@ -100,7 +100,7 @@ def set_up_ports(kernel: Any, ports: Iterable[tuple[Port, Port]], scale: float, 
 
 
 def hang_on_switch(kernel: Any, layout: Layout, server: int) -> None:
-    """Let a server reach all others through its one port; who has which identity is known beforehand."""
+    """Let a server reach all others through its one port, with static neighbors."""
     index = port_indices(kernel)["nic0"]
     for cable in layout.cables:
         other = cable.a.node
@@ -117,7 +117,7 @@ def hang_on_switch(kernel: Any, layout: Layout, server: int) -> None:
 
 
 def make_switch(kernel: Any, ports: Iterable[tuple[Port, Port]], mtu_bytes: int) -> None:
-    """Join all ports of a namespace by a bridge that knows who is behind each, and says nothing itself."""
+    """Join all ports of a namespace by a bridge with static entries and no own traffic."""
     kernel.link("add", ifname="bridge", kind="bridge", mtu=mtu_bytes, br_mcast_snooping=0)
     indices = port_indices(kernel)
     kernel.link("set", index=indices["bridge"], state="up")

@@ -1,7 +1,7 @@
 """Counters of a running testbed over time: how many bytes every link had carried by when.
 
-Each server's table of interfaces is opened once, from inside its namespace, and read again and again: a reading takes
-microseconds, so that what is measured is hardly disturbed.
+Each server's table of interfaces is opened once, from inside its namespace, and read repeatedly: a reading takes
+microseconds, so that it hardly disturbs the measurement.
 """
 
 import os
@@ -115,7 +115,7 @@ class Testbed:
         return FOLDER / self.namespace(node)
 
     def counters(self) -> tuple[PortBytes, ...]:
-        """Return what every port that a server or the switch sends by has counted, by node and name."""
+        """Return the counters of every sending port of a server or the switch, by node and name."""
         rows: list[PortBytes] = []
         for node, ports in self.layout.ports_of.items():
             counted = speaking(self.namespace(node), read_counters)
@@ -155,7 +155,8 @@ class Testbed:
             self.layout = layout
 
     def paths(self) -> Mapping[tuple[int, int], tuple[int, ...]]:
-        """Return the nodes by which packets of every pair go, asked of the kernel of one server after the other.
+        """Return the nodes on the path of every pair's packets, by querying the kernel of one server after the
+        other.
 
         A path that ends before its destination is one on which packets are lost.
         """
@@ -233,7 +234,7 @@ def counting(testbed: Testbed, step_s: float) -> Iterator[list[CounterReading]]:
 def _read_on(
     layout: Layout, tables: Mapping[int, int], step_s: float, stop: Event, readings: list[CounterReading]
 ) -> None:
-    """Read until told to stop, and once more then."""
+    """Read until stopped, and once more then."""
     first_s = time.monotonic()
     last = False
     while not last:
@@ -343,7 +344,7 @@ def read_counters(kernel: Any) -> Mapping[str, tuple[int, int, int]]:
 
 
 def take_down(kernel: Any, name: str) -> None:
-    """Break the cable of an interface; what it has counted stays."""
+    """Break the cable of an interface; its counters stay."""
     kernel.link("set", index=port_indices(kernel)[name], state="down")
 
 
@@ -366,7 +367,7 @@ def next_ports(kernel: Any, questions: Iterable[Question]) -> list[str]:
 
 
 def check_machine() -> None:
-    """Refuse, in one line, a machine that cannot have a testbed.
+    """Refuse, in one line, a host that cannot run a testbed.
 
     Raises
     ------

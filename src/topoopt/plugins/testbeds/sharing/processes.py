@@ -88,7 +88,7 @@ class SharingJob:
 
     @property
     def compute_time_s(self) -> float:
-        """The longest time for which it sends nothing; what comes after it is a new iteration."""
+        """The longest time without sends, after which a new iteration begins."""
         gaps_s = [one.gap_s for one in self.transfers]
         gaps_s[0] += self.last_gap_s  # around the end of an iteration
         return max(gaps_s)
@@ -187,7 +187,7 @@ class Processes:
         Returns
         -------
         list of lists
-            Of each job that runs, the iterations that count.
+            Measured iterations of each job that runs.
 
         Raises
         ------
@@ -244,7 +244,7 @@ class Processes:
         return _read(self._senders[job], f"job {self._jobs[job].name}", expected, limit_s)
 
     def _some(self, jobs: Mapping[int, Sending]) -> list[tuple[int, Mapping[str, Any]]]:
-        """Return what has come from senders, once there is something."""
+        """Wait for messages of senders and return them."""
         with selectors.DefaultSelector() as ready:
             for job in jobs:
                 ready.register(self._senders[job].stdout or 0, selectors.EVENT_READ, job)
@@ -276,7 +276,6 @@ def _write(process: "subprocess.Popen[bytes]", words: Mapping[str, Any]) -> None
 
 
 def _read(process: "subprocess.Popen[bytes]", who: str, expected: str, limit_s: float) -> Mapping[str, Any]:
-    """Return the next line of a process."""
     assert process.stdout is not None
     with selectors.DefaultSelector() as ready:
         ready.register(process.stdout, selectors.EVENT_READ)
@@ -302,7 +301,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 
 def sharing_job(profile: CommunicationProfile, link: TestbedLink) -> SharingJob:
-    """Return what a process does in an iteration of a job.
+    """Return the work of a job's process in an iteration.
 
     The gaps of the profile are timed; a phase lasts as long as its bytes take, at most at its rate.
 

@@ -82,7 +82,7 @@ class ShareSettings:
         CASSINI's time shift of each job, not stretched: every congestion control is run with them, too; empty for
         none.
     runs, iterations : int
-        Each way is run so often, and in each run the longest job has so many iterations.
+        Runs per policy, and iterations of the longest job in each run.
     connections : int
         Connections per job.
     queue_bytes : int
@@ -114,8 +114,6 @@ class ShareSettings:
 
 @dataclass(frozen=True, slots=True)
 class _Bench:
-    """State of the testbed while jobs run."""
-
     testbed: Testbed
     processes: Processes
     jobs: tuple[SharingJob, ...]
@@ -127,7 +125,7 @@ class _Bench:
 def share_link(
     jobs: Sequence[SharingJob], link: TestbedLink, settings: ShareSettings, name: str, on_progress: Progress
 ) -> TestbedShare:
-    """Let jobs share a link, one way after the other, and so again in every run.
+    """Let jobs share a link under one policy after the other, repeatedly in every run.
 
     Whatever ends it, the network is removed and the congestion control is unregistered.
 
@@ -212,7 +210,7 @@ def _sending(bench: _Bench, congestion: str, shifted: bool, job: int) -> Sending
 
 
 def _tell(bench: _Bench, number: int) -> None:
-    """Tell the kernel of a job, and let it forget what it has learned of it."""
+    """Set a job's parameters in the kernel, and clear its estimates."""
     settings, job = bench.settings, bench.jobs[number]
     key = key_of_mark(number + 1)
     if settings.by_namespace:
@@ -226,13 +224,13 @@ def _tell(bench: _Bench, number: int) -> None:
 
 
 def _dropped(testbed: Testbed) -> int:
-    """Return how many packets the shared link's queue has dropped so far."""
+    """Return the packets dropped so far by the shared link's queue."""
     receiver = testbed.layout.servers - 1
     return sum(port.dropped_packets for port in testbed.counters() if port.dst == receiver)
 
 
 def check_link(capacity_bps: float, scale: float, queue_bytes: float) -> None:
-    """Refuse a link that is too slow, and a queue that is too short, on any machine.
+    """Refuse a link that is too slow, and a queue that is too short, on any host.
 
     Raises
     ------
@@ -253,7 +251,7 @@ def check_link(capacity_bps: float, scale: float, queue_bytes: float) -> None:
 
 
 def check_bottleneck(capacity_bps: float, scale: float, queue_bytes: float) -> None:
-    """Refuse a link that this machine cannot carry, and what :func:`check_link` refuses.
+    """Refuse a link that this host cannot carry, and those that :func:`check_link` refuses.
 
     Raises
     ------
@@ -271,7 +269,7 @@ def check_bottleneck(capacity_bps: float, scale: float, queue_bytes: float) -> N
 
 
 def bottleneck_layout(jobs: int, bandwidth_bps: float, queue_bytes: int) -> Layout:
-    """Return the layout of so many senders and, as the last server, the receiver.
+    """Return the layout of the senders and, as the last server, the receiver.
 
     Parameters
     ----------

@@ -139,7 +139,7 @@ class TestbedShare:
     ways : tuple of Sharing
         The first is the one to compare with.
     time_shifts_s : tuple of float
-        CASSINI's, in seconds of the testbed; empty where they were not asked for.
+        CASSINI's, in seconds of the testbed; empty where not requested.
     """
 
     __test__ = False
@@ -169,7 +169,7 @@ class TestbedShare:
         }
 
     def to_frame(self) -> Frame:
-        """Return a row for each way; needs pandas."""
+        """Return one row per policy as a pandas table."""
         return frame(map(_way, self.ways))
 
 

@@ -1,8 +1,8 @@
 """One end of a job's transfers, a process of its own: run by its file, imports nothing of topoopt, starts in no time.
 
-It enters a network namespace and obeys commands, one JSON document a line; it ends when these do, and with who started
-it. A receiver takes a size and so many bytes from every connection, and answers each with one byte. A sender sleeps as
-long as a job computes, and sends what the job sends.
+It enters a network namespace and executes commands, one JSON document per line; it ends at their end, and with its
+parent. A receiver takes a size and that many bytes from every connection, and replies to each with one byte. A
+sender sleeps as long as a job computes, and sends the job's bytes.
 """
 
 import ctypes
@@ -83,7 +83,7 @@ def send(order: Mapping[str, Any]) -> None:
 
 
 def _iterate(words: Mapping[str, Any], connections: list[socket.socket], begin_s: float) -> None:
-    """Run iterations until one is told to stop, and say when each began and ended.
+    """Run iterations until stopped, and report begin and end of each.
 
     A gap counts from the moment at which it should have begun, so that late timers do not add up.
     """
@@ -107,7 +107,7 @@ def _iterate(words: Mapping[str, Any], connections: list[socket.socket], begin_s
 
 
 def _transfer(connections: list[socket.socket], size_bytes: int, rate_bytes_s: float) -> None:
-    """Send so many bytes, in equal parts over all connections, and wait until all have arrived."""
+    """Send bytes, in equal parts over all connections, and wait until all have arrived."""
     parts = [size_bytes // len(connections)] * len(connections)
     parts[0] += size_bytes - sum(parts)
     with selectors.DefaultSelector() as ready:
@@ -138,7 +138,7 @@ def _transfer(connections: list[socket.socket], size_bytes: int, rate_bytes_s: f
 
 
 def _take(connection: Any, state: list[Any]) -> bool:
-    """Take what has come over a connection; return whether more may. The state: a part of a size, bytes to come."""
+    """Receive from a connection; return whether it is open. The state: a partial size, bytes to come."""
     try:
         data = connection.recv(1 << 16)
     except ConnectionError:

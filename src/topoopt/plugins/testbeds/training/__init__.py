@@ -1,1 +1,1 @@
-"""Training on a testbed: a process on each server, what it does of an iteration, and what was measured."""
+"""Training on a testbed: a process on each server, its part of an iteration, and the measurements."""

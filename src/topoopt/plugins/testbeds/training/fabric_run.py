@@ -82,8 +82,6 @@ class CutLink:
     src, dst : int
     iteration : int
         Iteration in which it was cut, counted from 0 at the first measured one.
-    repair : str
-        Repair by the plan.
     before_s : float
         Median of the iterations before.
     during_s : float
@@ -153,7 +151,7 @@ class FabricRun:
         return max(differences, key=abs, default=0.0)
 
     def write_counters(self, path: str | os.PathLike[str]) -> None:
-        """Write what every link had carried by when, as CSV; :func:`topoopt.phases` reads it.
+        """Write the cumulative bytes of every link over time, as CSV; :func:`topoopt.phases` reads it.
 
         Raises
         ------
@@ -199,7 +197,7 @@ def predict_iteration(
 ) -> Prediction:
     """Simulate an iteration on a fabric, both as they are on the testbed.
 
-    Collectives are rings, since that is what runs there.
+    Collectives are rings, as on the testbed.
 
     Parameters
     ----------

@@ -56,8 +56,6 @@ class Rehearsed:
 
 @dataclass
 class _Stage:
-    """State during one iteration."""
-
     rehearsed: Rehearsed
     worker: Worker
     missing: list[int]  # steps that each step still waits for
@@ -119,7 +117,7 @@ def main() -> None:
 
 
 def _be_member(order: RanksOrder, rank: int, parent: int) -> None:
-    """Do what the commander says until the pipe closes; never return."""
+    """Execute commands until the pipe closes; never return."""
     code = 1
     try:
         _end_with(parent)

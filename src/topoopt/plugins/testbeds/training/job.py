@@ -19,9 +19,9 @@ from topoopt.workloads import ParallelStrategy, data_parallel, load_model
 class Scale:
     """A plan's numbers over those of its testbed.
 
-    All links are slower by one factor and all messages smaller by another, so every message takes ``time`` times as
-    long as in the plan; computing is as many times longer. Whatever the shape of an iteration, it takes ``time``
-    times what the plan says. Latency is no part of it: that is the kernel's, and far below a plan's once it is
+    All links are slower by one factor and all messages smaller by another, so every message takes ``time`` times
+    as long as in the plan; computing is longer by the same factor. Whatever the shape of an iteration, it takes
+    ``time`` times as long as in the plan. Latency is excluded: it is the kernel's, and far below a plan's once
     divided by ``time``.
 
     Attributes
@@ -66,7 +66,7 @@ _REAL: Mapping[str, str] = MappingProxyType(
 )
 """Small models trained alongside, by the first letters of a model's name; a perceptron for all others."""
 BUCKETS = 4
-"""Into so many AllReduces the gradients of the paper's jobs are joined; each takes processor time of its own."""
+"""AllReduces into which the gradients of the paper's jobs are joined; each takes processor time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +92,7 @@ class TestbedJob:
 
 
 def job_of_plan(plan: Plan, workload: str = PLAN) -> TestbedJob:
-    """Return what is run on a plan's servers.
+    """Return the job to run on a plan's servers.
 
     Parameters
     ----------
@@ -160,8 +160,6 @@ def scale_for(
 
     Parameters
     ----------
-    iteration_time_s, link_bandwidth_bps : float
-        Iteration time and link bandwidth of the plan.
     scaled_bandwidth_bps, wanted_s : float
         Values on the testbed. The longer an iteration, the smaller the share of Linux's and Python's time per
         message.

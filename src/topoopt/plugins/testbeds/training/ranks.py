@@ -1,4 +1,4 @@
-"""Can this machine train at all, and so many processes? Asked before anything takes time."""
+"""Run ranks; checks whether this host can train with this many processes come first."""
 
 import os
 import pickle
@@ -84,7 +84,7 @@ class Ranks:
     def run(
         self, program: str, limit_s: float, each: Sequence[dict[str, Any]] = (), **words: Any
     ) -> list[Any]:
-        """Run a program on all members, and return the answer of each.
+        """Run a program on all members, and return their results.
 
         Parameters
         ----------
@@ -98,7 +98,7 @@ class Ranks:
         Raises
         ------
         Infeasible
-            If a member fails, or time is over; with what it said.
+            If a member fails, or times out; with its output.
         """
         self.command(program, each, **words)
         return self.gather(limit_s)
@@ -151,7 +151,6 @@ class Ranks:
         return float(sum(self.run("cpu", END_LIMIT_S)))
 
     def _reply(self, number: int) -> tuple[Any, str]:
-        """Return the answer of a member, or what has failed."""
         try:
             reply: Reply = self._pipes[number].recv()
         except (EOFError, OSError):
@@ -169,7 +168,7 @@ AHEAD_S = 0.05
 """Lead time with which an iteration is announced, so that all servers begin at the same moment."""
 LOAD_LIMIT_S = 60.0
 PATIENCE = 20.0
-"""An iteration that takes so many times what is expected, and this many seconds, is given up."""
+"""Factor on the expected time, and seconds in addition, after which an iteration is aborted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +180,8 @@ class Iterations:
     warm_up_s, measured_s : tuple of float
         Iterations that do not count, and those that do.
     cpu_s : float
-        Processor time of all processes in those that count; what the kernel does for them between two processes is
-        in it only in part.
+        Processor time of all processes in those that count; the kernel's time between two processes is only partly
+        included.
     """
 
     warm_up_s: tuple[float, ...]
@@ -202,7 +201,7 @@ PROCESS_BYTES = 6e7
 
 
 def check_ready() -> None:
-    """Refuse a machine that cannot have a testbed, or lacks PyTorch.
+    """Refuse a host that cannot run a testbed, or lacks PyTorch.
 
     Raises
     ------
@@ -214,7 +213,7 @@ def check_ready() -> None:
 
 
 def check_processes(servers: int) -> None:
-    """Refuse more servers than this machine has memory for.
+    """Refuse more servers than this host has memory for.
 
     Raises
     ------

@@ -106,7 +106,7 @@ def images(samples: int) -> tuple[Tensor, Tensor]:
 
 
 def sentences(samples: int) -> tuple[Tensor, Tensor]:
-    """Return sentences and the words that follow."""
+    """Return sentences and the following words."""
     return torch.randint(0, WORDS, (samples, LENGTH)), torch.randint(0, WORDS, (samples, LENGTH))
 
 
@@ -194,7 +194,7 @@ def _backward(model: Any, inputs: Tensor, targets: Tensor) -> float:
 def _train_dlrm(
     worker: Worker, rings: Rings, steps: int, placement: tuple[int, ...]
 ) -> tuple[list[float], list[float]]:
-    """Train with every table on its server: rows go to who needs them, and their gradients back."""
+    """Train with every table on its server: rows are sent where needed, and their gradients back."""
     tables, samples = len(placement), SAMPLES * worker.size
     alone, copy = Dlrm(tables).double(), Dlrm(tables).double()
     whole = [torch.randn(ROWS, COLUMNS, dtype=torch.float64, requires_grad=True) for _ in range(tables)]
@@ -273,7 +273,6 @@ class _RowsToServers(torch.autograd.Function):  # type: ignore[misc]
 
 
 def _held(worker: Worker, placement: tuple[int, ...]) -> list[list[int]]:
-    """Return the tables of each server."""
     return [[t for t, server in enumerate(placement) if server == rank] for rank in range(worker.size)]
 
 

@@ -52,7 +52,7 @@ Rings = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """An accelerator is busy for so long: a timed sleep stands for its kernels."""
+    """Busy time of an accelerator: a timed sleep emulates its kernels."""
 
     accelerator: int
     duration_s: float
@@ -78,7 +78,7 @@ class Receive:
 
 @dataclass(frozen=True, slots=True)
 class Reduce:
-    """A collective over rings: ``allreduce``, ``reduce-scatter`` or ``all-gather`` of a buffer of so many numbers."""
+    """A collective over rings: ``allreduce``, ``reduce-scatter`` or ``all-gather`` of a buffer."""
 
     collective: str
     rings: Rings

@@ -53,7 +53,7 @@ class TrainingSettings:
     iterations, warm_up : int
         Measured iterations, and those before them.
     simulators : tuple of str
-        Whose times stand beside the measured.
+        Simulators whose times are compared with the measured ones.
     counted : bool
         Whether counters of all links are read over time.
     """
@@ -67,7 +67,7 @@ class TrainingSettings:
 
 @dataclass(frozen=True, eq=False)
 class PlannedCut:
-    """A link to cut in an iteration, and what the plan does about it.
+    """A link to cut in an iteration, and the plan's repair.
 
     Attributes
     ----------
@@ -263,7 +263,7 @@ def _measure(
     settings: TrainingSettings,
     before: list[tuple[PortBytes, ...]],
 ) -> tuple[Iterations, tuple[CounterReading, ...]]:
-    """Run the iterations, and read counters before those that count, and while they run where that is asked for."""
+    """Run the iterations; read counters before the measured ones and, if requested, while they run."""
     expected_s, readings = prediction.iteration_time_s, list[CounterReading]()
     with ExitStack() as stack:
 
@@ -280,7 +280,7 @@ def _measure(
 
 
 def places_of(testbed: Testbed) -> list[Place]:
-    """Return where the ranks run: one in the namespace of each server, at its identity."""
+    """Return the places of the ranks: one in the namespace of each server, at its identity."""
     servers = range(testbed.layout.servers)
     return [Place(identity(server), str(testbed.namespace_file(server))) for server in servers]
 
@@ -350,7 +350,7 @@ def _links(
     predicted: Mapping[tuple[int, int], float],
     iterations: int,
 ) -> tuple[tuple[LinkBytes, ...], int]:
-    """Return what each link carried in an iteration, parallel ones together, and how many packets were dropped."""
+    """Return the bytes of each link per iteration, parallel ones together, and the number of dropped packets."""
     sent: dict[tuple[int, int], float] = {}
     dropped = 0
     for old, new in zip(before, after, strict=True):

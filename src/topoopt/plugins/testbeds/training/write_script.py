@@ -28,8 +28,6 @@ MOST_STEPS = 100_000
 
 
 class _Message(NamedTuple):
-    """Transfers of a pair that become ready together go as one message."""
-
     src: int
     dst: int
     waits_for: tuple[int, ...]
@@ -38,7 +36,7 @@ class _Message(NamedTuple):
 
 @dataclass
 class _Draft:
-    """Steps of one server while they are written, with the tasks that each waits for and stands for."""
+    """Steps of one server under construction, with the tasks that each waits for and represents."""
 
     actions: list[Action] = field(default_factory=list)
     waits: list[tuple[int, ...]] = field(default_factory=list)
@@ -82,7 +80,7 @@ def write_scripts(
     Raises
     ------
     Infeasible
-        If there are too many steps, or a server would have to wait for what it takes no part in.
+        If there are too many steps, or a server would have to wait for a task without its participation.
     """
     waits: dict[int, list[int]] = defaultdict(list)
     for before, after in zip(graph.waited_for.tolist(), graph.successor.tolist(), strict=True):
@@ -171,7 +169,7 @@ def _script(
 def _check_others_wait(
     graph: TaskGraph, server: int, draft: _Draft, number: int, known: Sequence[Mapping[int, int]]
 ) -> None:
-    """Refuse a step that would begin too early: what it waits for is not known here.
+    """Refuse a step that would begin too early: its dependency is unknown on this server.
 
     A collective may wait elsewhere, since no member gets far without the others.
     """

@@ -1,9 +1,9 @@
 """Connections: opened for every transfer, and for every member and round of a collective; closed when all is in.
 
-A connection is opened with a packet of one byte; when it has arrived, the sender may send: what its window allows, or
-at its own pace. Connections that are kept (``accounts.py``) need not be opened again. A packet that arrives is
-acknowledged, at once or by a packet on the way back; then the one that opens is answered likewise before the sender
-may send.
+A connection is opened with a packet of one byte; when it has arrived, the sender may send, as far as its window
+allows, or at its own pace. Kept connections (``accounts.py``) need not be opened again. A packet is acknowledged
+on arrival, at once or by a packet on the return path; then the opening packet is acknowledged likewise before the
+sender may send.
 
 Kept connections hand over their state to later ones of the job, as sockets that stay open over iterations do.
 
@@ -125,13 +125,13 @@ def go_on(s: State, flow: int, now: int) -> None:
 
 @compiled
 def begin(s: State, flow: int, now: int) -> None:
-    """Send what may be sent at the beginning, or after a timeout."""
+    """Send the initial window, or that after a timeout."""
     go_on(s, flow, now)
 
 
 @spliced
 def arrived_open(s: State, flow: int, now: int) -> None:
-    """Take the packet that opens a connection: the sender may send, or is told so."""
+    """Handle the packet that opens a connection: allow the sender to send, or notify it."""
     s.flow[flow, Flow.LIVE] -= 1
     if s.count[Count.ACKS_TRAVEL] == 1 and s.flow[flow, Flow.STATE] != CLOSED:
         _send_ack(s, flow, NO_SEQUENCE, False, False, now)
@@ -248,7 +248,7 @@ def _acknowledged(
 
 @spliced
 def retransmit(s: State, flow: int, now: int) -> None:
-    """Handle the flow's timer: nothing was heard for a timeout, so all that is under way is lost."""
+    """Handle the flow's timer: without news for a timeout, everything in flight counts as lost."""
     row = s.flow[flow]
     if row[Flow.TIMER] != now or (row[Flow.STATE] != OPENING and row[Flow.STATE] != OPEN):
         return

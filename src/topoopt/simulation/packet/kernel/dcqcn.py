@@ -1,7 +1,7 @@
 """DCQCN: a sender that paces its packets, slower on notices of congestion, faster with time and bytes.
 
-RATE and TARGET are shares of the rate of the sender's link. What is due by timers since the last look is done at the
-next: between two packets only their own timers can change the rate. ``LEFT`` is what the next packet has to wait, in
+RATE and TARGET are shares of the rate of the sender's link. Timer actions since the last look are applied at the
+next: between two packets only their own timers can change the rate. ``LEFT`` is the wait of the next packet, in
 picoseconds at the full rate.
 """
 
@@ -32,7 +32,7 @@ def dcqcn_opened(s: State, flow: int, now: int) -> None:
 
 @compiled
 def dcqcn_wait_ps(s: State, flow: int, now: int) -> int:
-    """Return how long the next packet has to wait, or when the rate rises before that."""
+    """Return the wait of the next packet, or the time until the rate rises, whichever is less."""
     w = s.window
     _catch_up(s, flow, float(now))
     if w[flow, LEFT] <= 0.5:
@@ -75,7 +75,7 @@ def dcqcn_noticed(s: State, flow: int, now: int) -> None:
 
 @inlined
 def _catch_up(s: State, flow: int, now: float) -> None:
-    """Do what the timers have asked for until now."""
+    """Apply the timers' actions until now."""
     w, c = s.window, s.constant
     if w[flow, ALPHA_AT] > 0.0:
         while w[flow, ALPHA_AT] <= now:
@@ -91,7 +91,6 @@ def _catch_up(s: State, flow: int, now: float) -> None:
 
 @inlined
 def _pass(s: State, flow: int, until: float) -> None:
-    """Let time pass at the rate of now."""
     w = s.window
     w[flow, LEFT] -= w[flow, RATE] * (until - w[flow, SEEN_AT])
     w[flow, SEEN_AT] = until

@@ -1,4 +1,4 @@
-"""Rows of open connections: when they are given back, and what is kept of them."""
+"""Rows of open connections: their release, and the records kept of them."""
 
 from topoopt.base.arrays import Ints
 from topoopt.base.kernel import compiled, inlined, shared
@@ -11,7 +11,7 @@ SPARE_TIMERS = 64
 
 @inlined
 def free_if_done(s: State, flow: int) -> None:
-    """Give the row back when everything is in, nothing of it is on its way, and no queue of senders names it."""
+    """Free the row when everything has arrived, nothing is in flight, and no queue of senders refers to it."""
     row = s.flow[flow]
     if row[Flow.STATE] == CLOSED and row[Flow.LIVE] == 0 and row[Flow.PACE] != PACE_WAITING:
         row[Flow.STATE] = FREE
@@ -22,7 +22,7 @@ def free_if_done(s: State, flow: int) -> None:
 
 @compiled
 def packet_lost(s: State, flow: int) -> None:
-    """Note that the network has dropped a packet of the flow; who has to learn it, learns it by the gap."""
+    """Record that the network has dropped a packet of the flow; the ends detect it by the gap."""
     s.flow[flow, Flow.LIVE] -= 1
     free_if_done(s, flow)
 

@@ -62,7 +62,7 @@ def drop_top_link(s: State) -> None:
 
 @compiled
 def remove_link(s: State, link: int) -> None:
-    """Remove a link, wherever it stands."""
+    """Remove a link from the heap."""
     place = 0
     while s.due_link[place] != link:
         place += 1

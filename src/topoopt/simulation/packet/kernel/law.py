@@ -1,7 +1,7 @@
 """The face of a transport in the engine, and the plainest transport: a sender at the rate of its first link.
 
-``cwnd`` and ``ssthresh`` of a connection count packets. A transport has a window or paces its packets, and leaves out
-what does not concern it.
+``cwnd`` and ``ssthresh`` of a connection count packets. A transport has a window or paces its packets, and omits
+the other functions.
 """
 
 from collections.abc import Callable
@@ -58,7 +58,7 @@ NEXT_AT = OWN
 
 @inlined
 def line_rate_wait_ps(s: State, flow: int, now: int) -> int:
-    """Return how long the next packet has to wait."""
+    """Return the wait of the next packet."""
     return max(int(s.window[flow, NEXT_AT]) - now, 0)
 
 

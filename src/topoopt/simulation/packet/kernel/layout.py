@@ -14,8 +14,8 @@ flow             int64     (flows, len(Flow)) one row per open connection; rows 
 window           float64   (flows, WINDOW_FIELDS) state of the transport of each connection
 board            int8      (bytes,)             fate of every packet of the open connections, if any can be lost
 constant         float64   (CONSTANTS + …,)     constants of the transport; weights and accounts, if any
-path_start       int64     (paths,)             where a path begins in ``path_link``
-path_link        int64     (entries,)           links of all paths; -1 stands before and behind each path
+path_start       int64     (paths,)             start of a path in ``path_link``
+path_link        int64     (entries,)           links of all paths; -1 before and behind each path
 path_cumulative  float64   (paths,)             weights of a pair's paths, summed up
 path_reverse     int64     (paths,)             path of the acknowledgments, -1 without
 pair_first       int64     (pairs+1,)           paths of each ordered pair
@@ -51,7 +51,7 @@ NEVER = 1 << 62
 
 @verify(UNIQUE, CONTINUOUS)
 class Count(IntEnum):
-    """Columns of ``count``: the clock, what happened, what is in use, and the settings."""
+    """Columns of ``count``: the clock, event counts, resources in use, and the settings."""
 
     # the clock; what happened so far
     NOW, EVENTS, HOPS, SENT, DELIVERED, DROPPED, MARKS, TIMEOUTS, RESENT, PAUSES = range(0, 10)
@@ -107,7 +107,7 @@ class Link(IntEnum):
 
 
 UP, PAUSED, DOWN = 0, 1, 2
-"""States of a link: it sends; it holds what it has not begun to send; it loses everything. The last two are bits."""
+"""States of a link: it sends; it is paused after the current packet; it loses everything. The last two are bits."""
 
 
 class Packet(IntEnum):
@@ -118,9 +118,9 @@ class Packet(IntEnum):
 
 KIND_DATA, KIND_OPEN, KIND_ACK, KIND_ACK_AGAIN = 0, 1, 2, 3
 MARKED, AGAIN = 4, 1 << 33
-"""WHO is flow << 32 | place in ``path_link``, or the link itself where routes change.
-WHAT is kind, MARKED and sequence << 3; then AGAIN for data that was sent before, or of an acknowledgment (which is of
-another kind for such data) the next sequence number that is expected << 33."""
+"""WHO is flow << 32 | place in ``path_link``, or the link itself where routes change. WHAT is kind, MARKED and
+sequence << 3; then AGAIN for data that was sent before, or of an acknowledgment (which is of another kind for such
+data) the next sequence number that is expected << 33."""
 
 SIZE_DATA, SIZE_OPEN, SIZE_ACK = 8936, 1, 64
 

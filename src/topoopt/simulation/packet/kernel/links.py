@@ -11,11 +11,11 @@ known to have left; joined. A ring buffer of 2^k slots holds those between ``HEA
 Random numbers are without a state, as in :mod:`topoopt.routing.routes`: the same question gets the same number, in any
 process and order.
 
-Under priority flow control a switch that holds much of what came by one link pauses that link. What came by a link
-and waits in its node is the link's ``INGRESS``. Above one threshold the node sends a pause to the link's sender,
-below another a resume; either takes the latency of the link. Departures are seen when the next packet joins their
-queue, or at the far end: a node may count what left an otherwise silent queue for one latency longer, and a resume
-still comes in time where all latencies are equal.
+Under priority flow control a switch pauses a link whose packets fill its buffer. The bytes that came by a link and
+wait in its node are the link's ``INGRESS``. Above one threshold the node sends a pause to the link's sender, below
+another a resume; either takes the latency of the link. Departures are seen when the next packet joins their queue, or
+at the far end: a node may count packets that left an otherwise silent queue for one latency longer, and a resume still
+comes in time where all latencies are equal.
 """
 
 import numpy as np
@@ -93,7 +93,7 @@ def grow_ring(s: State, link: int) -> None:
 
 @inlined
 def see_departures(s: State, link: int, now: int) -> None:
-    """Count what has left the queue by now."""
+    """Count the packets that have left the queue by now."""
     gone, tail = s.link[link, Link.GONE], s.link[link, Link.TAIL]
     if gone == tail:
         return
@@ -215,7 +215,7 @@ def pause_link(s: State, link: int, now: int) -> None:
 
 @compiled
 def resume_link(s: State, link: int, now: int) -> None:
-    """Send again, what was held first; a link that is down stays so."""
+    """Resume sending, held packets first; a link that is down stays so."""
     if s.link[link, Link.STATE] & PAUSED == 0:
         return
     s.link[link, Link.STATE] &= ~PAUSED
@@ -257,7 +257,7 @@ def uniform(seed: int, number: int) -> float:
 
 @compiled
 def join(s: State, came_by: int, size: int, now: int) -> None:
-    """Count what stays in a node, and pause the link by which it came if that is too much."""
+    """Count the packets queued in a node, and pause their incoming link above a limit."""
     s.link[came_by, Link.INGRESS] += size
     if s.link[came_by, Link.INGRESS] > s.count[Count.PFC_OFF_BYTES] and s.link[came_by, Link.PAUSE_AT] == 0:
         when = now + s.link[came_by, Link.LATENCY]

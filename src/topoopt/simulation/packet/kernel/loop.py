@@ -192,7 +192,7 @@ def serve_timer(s: State, kind: int, index: int, now: int) -> None:
 
 @spliced
 def obey(s: State) -> None:
-    """Do what the caller has asked for since the last slice."""
+    """Apply the caller's requests since the last slice."""
     command = s.count[Count.COMMAND]
     s.count[Count.COMMAND] = 0
     now = s.count[Count.NOW]
@@ -205,7 +205,7 @@ def obey(s: State) -> None:
 
 @spliced
 def _reconnect(s: State, now: int) -> None:
-    """Put what waits into the queues of its new ways, and let the new circuits send."""
+    """Move waiting packets to the queues of their new paths, and start the new circuits."""
     for link in range(len(s.link)):
         see_departures(s, link, now)
         s.link[link, Link.SWEPT] = s.link[link, Link.TAIL]
@@ -225,7 +225,7 @@ def _reconnect(s: State, now: int) -> None:
 
 @compiled
 def _sweep(s: State, link: int, now: int) -> None:
-    """Move what waited at a link into the queues where it belongs now, this one perhaps."""
+    """Move the packets waiting at a link to the queues of their present paths, possibly the same."""
     first, last = s.link[link, Link.GONE], s.link[link, Link.SWEPT]
     while (
         first < last

@@ -26,13 +26,13 @@ SILENT_ROUNDS = 2.0
 
 @inlined
 def account_of(s: State, flow: int) -> int:
-    """Return where in ``constant`` the account of a connection begins. Two jobs share no server, so no pair either."""
+    """Return the index of a connection's account in ``constant``. Jobs share no server, so pairs are unique."""
     return ACCOUNTS + KEPT_FIELDS * s.flow[flow, Flow.PAIR]
 
 
 @inlined
 def _counter(s: State, flow: int) -> int:
-    """Return where the account begins that counts for a connection."""
+    """Return the index of the account that counts for a connection."""
     return int(s.constant[account_of(s, flow) + Account.COUNTER])
 
 
@@ -69,7 +69,7 @@ def _weight(s: State, part: float) -> float:
 
 @inlined
 def _learn(s: State, counter: int, silence: float) -> None:
-    """Take a silence about as long as the longest as the end of an iteration, and what lies between two as one."""
+    """Take silences about as long as the longest as ends of iterations, and learn the iteration between."""
     a, share = s.constant, s.constant[Constant.GAP_SHARE]
     if silence * share > a[counter + Account.GAP] / share:  # longer than any before: those were none
         a[counter + Account.FOUND] = 0.0

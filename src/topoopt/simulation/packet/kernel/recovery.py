@@ -1,8 +1,8 @@
 """Loss recovery: detection of lost packets and retransmission.
 
-``selective``: the receiver keeps whatever comes and says so; a packet is taken as lost when some later ones have been
-acknowledged (RFC 6675), or after a timeout. ``board`` knows the fate of each packet. ``go-back-n``: the receiver
-refuses what is out of order and says so once for a gap; the sender goes back to there.
+``selective``: the receiver keeps every packet and reports it; a packet counts as lost when some later ones have
+been acknowledged (RFC 6675), or after a timeout. ``board`` has the fate of each packet. ``go-back-n``: the
+receiver drops out-of-order packets and reports it once per gap; the sender goes back to there.
 """
 
 from topoopt.base.kernel import compiled, inlined
@@ -79,7 +79,7 @@ def _land_in_order(s: State, flow: int, sequence: int) -> int:
 
 @compiled
 def learn(s: State, flow: int, sequence: int, expected: int, again: bool, marked: bool, now: int) -> bool:
-    """Note at the sender what is in, find what must be lost, and let the transport react; return whether it did."""
+    """Record received packets at the sender, find lost ones, and let the transport react; return whether it did."""
     row = s.flow[flow]
     if row[Flow.TIMED] >= 0:
         _measure(s, flow, sequence, expected, again, now)
@@ -121,7 +121,7 @@ def _measure(s: State, flow: int, sequence: int, expected: int, again: bool, now
 
 @compiled
 def _learn_in_order(s: State, flow: int, sequence: int, expected: int, marked: bool, now: int) -> bool:
-    """Move the window up to what is expected, or go back to it."""
+    """Move the window to the expected packet, or go back to it."""
     row = s.flow[flow]
     for place in range(row[Flow.LOWEST], expected):
         _news(s, flow, marked and place == expected - 1, now)
@@ -140,7 +140,6 @@ def _learn_in_order(s: State, flow: int, sequence: int, expected: int, marked: b
 
 @compiled
 def _know(s: State, flow: int, sequence: int, marked: bool, now: int) -> None:
-    """Let the sender know that a packet is in."""
     at = s.flow[flow, Flow.BOARD] + sequence
     if s.board[at] == Fate.LANDED:
         s.board[at] = Fate.KNOWN
@@ -163,7 +162,7 @@ def _news(s: State, flow: int, marked: bool, now: int) -> None:
 
 @compiled
 def _cut(s: State, flow: int, now: int) -> None:
-    """React to losses, once for everything that was under way when the first was found."""
+    """React to losses, once for everything in flight when the first was detected."""
     row = s.flow[flow]
     row[Flow.RECOVER] = max(row[Flow.SENT], row[Flow.FURTHEST])
     row[Flow.RECOVERING] = 1
@@ -172,7 +171,7 @@ def _cut(s: State, flow: int, now: int) -> None:
 
 @compiled
 def give_up(s: State, flow: int) -> None:
-    """Take everything as lost that is under way: nothing was heard for a timeout."""
+    """Count everything in flight as lost after a timeout without news."""
     row = s.flow[flow]
     row[Flow.PIPE] = 0
     row[Flow.TIMED] = -1

@@ -1,8 +1,8 @@
 """TCP Reno with explicit congestion notification, and TCP CUBIC (RFC 9438).
 
-The window of CUBIC is W(t) = C (t - K)³ + W_max, with K = cbrt((W_max - W_0) / C): after K seconds the window W_0 is
-back at W_max, from which it was cut. Below what Reno would have, it is that. Of a connection with a weight both grow
-so much faster: time counts so many times for the cubic function, and so does each acknowledgment for Reno's.
+The window of CUBIC is W(t) = C (t - K)³ + W_max, with K = cbrt((W_max - W_0) / C): after K seconds the window W_0
+is back at W_max, from which it was cut. Below Reno's window, it is Reno's. For a weighted connection both grow
+faster by the weight: time in the cubic function, and acknowledgments in Reno's, count that many times.
 
 Reno halves the window at most once a window, and adds one packet each window. Where congestion is avoided, the growth
 of a window is one step in one place, ``grow_window``: there connections are weighed. Slow start has no weight.
@@ -34,7 +34,7 @@ def slow_start(s: State, flow: int) -> bool:
 
 @inlined
 def hold_window(s: State, flow: int) -> None:
-    """Change the window no more for what is under way: neither marks nor losses of it count again (RFC 3168)."""
+    """Ignore further marks and losses of packets in flight for the window (RFC 3168)."""
     row = s.flow[flow]
     s.window[flow, HOLD] = float(row[Flow.PIPE])
     row[Flow.RECOVER] = max(row[Flow.SENT], row[Flow.FURTHEST])
@@ -42,13 +42,13 @@ def hold_window(s: State, flow: int) -> None:
 
 @inlined
 def reno_resumed(s: State, flow: int, now: int) -> None:
-    """Go on with nothing under way."""
+    """Resume with nothing in flight."""
     s.window[flow, HOLD] = 0.0
 
 
 @compiled
 def reno_acked(s: State, flow: int, marked: bool, now: int) -> None:
-    """Halve on a mark, but once for all that was under way then; else grow."""
+    """Halve on a mark, once per window in flight; otherwise grow."""
     w = s.window
     if w[flow, HOLD] > 0.0:
         w[flow, HOLD] -= 1.0
@@ -88,14 +88,14 @@ def cubic_opened(s: State, flow: int, now: int) -> None:
 
 @inlined
 def cubic_resumed(s: State, flow: int, now: int) -> None:
-    """Go on with nothing under way; the time that has passed does not count (RFC 9438, section 4.2)."""
+    """Resume with nothing in flight; the elapsed time does not count (RFC 9438, section 4.2)."""
     s.window[flow, HOLD] = 0.0
     s.window[flow, EPOCH] = -1.0
 
 
 @compiled
 def cubic_acked(s: State, flow: int, marked: bool, now: int) -> None:
-    """Cut on a mark, but once for all that was under way then; else grow."""
+    """Cut on a mark, once per window in flight; otherwise grow."""
     w = s.window
     if w[flow, HOLD] > 0.0:
         w[flow, HOLD] -= 1.0

@@ -155,7 +155,7 @@ def drawn_path(s: State, pair: int, number: int) -> int:
 
 @compiled
 def draw_place(s: State, flow: int) -> None:
-    """Draw the way of the next packet, where each takes its own."""
+    """Draw the path of the next packet, where each packet takes its own."""
     s.flow[flow, Flow.PLACE] = s.path_start[drawn_path(s, s.flow[flow, Flow.PAIR], s.count[Count.SENT])]
 
 
@@ -194,7 +194,7 @@ def has_more(s: State, flow: int) -> bool:
 
 @inlined
 def send(s: State, flow: int, now: int) -> None:
-    """Send what the window allows, lost packets first."""
+    """Send as far as the window allows, lost packets first."""
     row = s.flow[flow]
     room = min(int(s.window[flow, Window.CWND]) - row[Flow.PIPE], BURST)
     if room <= 0:

@@ -41,7 +41,7 @@ def release(s: State, task: int, now: int) -> None:
 
 @compiled
 def _call(s: State, device: int, now: int) -> None:
-    """Let an idle device look at its queue after everything else that happens now."""
+    """Let an idle device check its queue after everything else that happens now."""
     if (
         s.device[device, Device.BUSY] == 0
         and s.device[device, Device.CALLED] == 0

@@ -23,7 +23,7 @@ Event = Callable[..., Any]
 
 
 def _of_the_one_in_use(event: str) -> Event:
-    """Return a function that does what the transport in use does at an event."""
+    """Return a function that dispatches an event to the transport in use."""
     chosen: Event = getattr(Law(), event)
     for code, law in enumerate(LAWS.values()):
         function = getattr(law, event)
