@@ -194,7 +194,7 @@ class OnFabricPart(OutcomePart):
 
 
 class SearchedPart(OnFabricPart):
-    """What was searched for a fabric."""
+    """Search on a fabric."""
 
     strategy: list[tuple[Number, Count, Number, ChannelDim]] = Field(
         description="batch degree, start, channel degree, channel dim of each operator"
@@ -212,7 +212,7 @@ class SearchedPart(OnFabricPart):
 
 
 class PricedPart(Strict):
-    """What a fabric costs, and where it stands among others in price and time."""
+    """Price of a fabric, and its standing among others in price and time."""
 
     power_w: Amount | None = Field(default=None, description="of the network; null where a part's is unknown")
     cost_parts_usd: dict[str, tuple[Amount, Amount, Amount]] = _PARTS

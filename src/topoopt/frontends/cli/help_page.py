@@ -28,7 +28,7 @@ Row = tuple[str, str, Text]
 
 
 def print_help(context: Any, command: Any, every: bool = False) -> None:
-    """Print usage, what the verb does, a box for each heading of its parameters, and examples.
+    """Print usage, the verb's text, a box for each heading of its parameters, and examples.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the short help of a verb shows: common flags and examples; and the groups of the list of verbs."""
+"""Contents of the short help of a verb, common flags and examples; and the groups of the list of verbs."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -1,4 +1,4 @@
-"""Verbs and flags of other programs, and what to type instead."""
+"""Verbs and flags of other programs, and the command to type instead."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -19,7 +19,7 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         "install_completion": "there is no completion of the shell yet; topoopt VERB --help lists the options",
     }
 )
-"""What to do instead of a flag of other programs that has no counterpart."""
+"""Remedies for flags of other programs that have no counterpart."""
 VERB_SYNONYMS: Mapping[str, str] = MappingProxyType(
     {
         "plan": "train training optimize optimise design run co-optimize",
@@ -51,5 +51,5 @@ VERB_SYNONYMS: Mapping[str, str] = MappingProxyType(
 
 
 def verb_known_as(name: str) -> str | None:
-    """Return the verb that a name of another program stands for."""
+    """Return the verb that another program calls by this name."""
     return next((ours for ours, others in VERB_SYNONYMS.items() if name in others.split()), None)

@@ -50,7 +50,7 @@ SYNONYMS: Mapping[str, str] = MappingProxyType(
 
 
 def known_as(name: str, known: Iterable[str]) -> str | None:
-    """Return the one of the known arguments that a name of another program stands for.
+    """Return the known argument that another program calls by this name.
 
     Examples
     --------
