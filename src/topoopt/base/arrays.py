@@ -1,5 +1,7 @@
 """Types of arrays by what their entries are, and lists of varying length in one array."""
 
+from dataclasses import fields
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,6 +19,16 @@ SAME = 1e-12
 
 _SPARSE = 8
 """Times the keys, up to which a table of all that there could be takes less than sorting them."""
+
+
+class Columns:
+    """A table by columns: arrays side by side, a field for each, and as many rows as the first of them has entries."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        first, *_ = fields(self)  # type: ignore[arg-type] # a dataclass
+        return len(getattr(self, first.name))
 
 
 def first_least(values: Floats) -> int:

@@ -156,11 +156,6 @@ def plan_from_mapping(document: Any, place: str = "plan") -> Plan:
         raise InvalidInput(f"{place}: {reason}") from None
 
 
-def plan_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a plan file."""
-    return model.PlanFile.model_json_schema(by_alias=True)
-
-
 def _plan(file: model.PlanFile) -> Plan:
     for name, short, full in (
         ("model", file.model, file.graph.name),

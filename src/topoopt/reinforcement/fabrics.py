@@ -112,7 +112,7 @@ class Rewiring:
             "static_network_s": self.static_s,
             "per_turn_network_s": self.per_turn_s,
             **fields_of(self, "static_wait_s", "per_turn_wait_s", "gain_s", "changes", "break_even_s"),
-            "technologies": [{name: getattr(one, name) for name in names} for one in self.technologies],
+            "technologies": [fields_of(one, *names) for one in self.technologies],
         }
 
 
