@@ -95,6 +95,7 @@ if TYPE_CHECKING:
     from topoopt.pricing.pricing import price_range_usd as price_range_usd
     from topoopt.pricing.pricing import pricing_of as pricing_of
     from topoopt.pricing.running_costs import HOURS_OF_A_YEAR as HOURS_OF_A_YEAR
+    from topoopt.pricing.running_costs import RUNNING_WORDS as RUNNING_WORDS
     from topoopt.pricing.running_costs import Running as Running
     from topoopt.pricing.running_costs import ServerPrice as ServerPrice
     from topoopt.pricing.running_costs import UsualFigure as UsualFigure
