@@ -1,10 +1,14 @@
 """Types of arrays by what their entries are, and lists of varying length in one array."""
 
+from collections.abc import Iterable
 from dataclasses import fields
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+KeyT = TypeVar("KeyT")
+ValueT = TypeVar("ValueT")
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 """Indices, counts and bytes."""
@@ -63,6 +67,20 @@ def numbered(keys: Ints, limit: int) -> tuple[Ints, Ints]:
     place_of = np.empty(limit, np.int64)
     place_of[known] = np.arange(len(known))
     return known, place_of[keys]
+
+
+def grouped(pairs: Iterable[tuple[KeyT, ValueT]]) -> dict[KeyT, list[ValueT]]:
+    """Return the values of each key, in the order in which keys and values come.
+
+    Examples
+    --------
+    >>> grouped([("a", 1), ("b", 2), ("a", 3)])
+    {'a': [1, 3], 'b': [2]}
+    """
+    groups: dict[KeyT, list[ValueT]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
 
 
 def pointer(sizes: NDArray[np.integer] | list[int]) -> Ints:

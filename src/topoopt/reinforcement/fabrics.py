@@ -296,9 +296,7 @@ def _wired(traffic: Traffic, ports: Ports, seed: int) -> list[Fabric]:
             found.append(
                 find_topology(
                     traffic,
-                    degree=ports.degree,
-                    bandwidth_bps=ports.bandwidth_bps,
-                    latency_s=ports.latency_s,
+                    **fields_of(ports, "degree", "bandwidth_bps", "latency_s"),
                     rules=FinderRules(degree_split=split),
                     seed=seed,
                 )
