@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.simulation.fluid.max_min import max_min_rates
 from topoopt.clusters.shared_job import SharedJob
 from topoopt.clusters.shared_run import meeting_jobs, shared_links
-from topoopt.simulation import max_min_rates
 
 LINKS = 8
 

@@ -7,22 +7,11 @@ from tests.house.reachability import Place, modules, reached, reached_from, reso
 from tests.house.source_tree import ROOT
 
 ORACLES = {
-    "clusters.cluster_result_schema": "tests write docs/ with it",
-    "clusters.trace_schema": "tests write docs/ with it",
     "collectives.transfer_time_s": "the law of one transfer, which simulators are compared with",
-    "pricing.power_schema": "tests write docs/ with it",
-    "pricing.prices_schema": "tests write docs/ with it",
-    "studies.failure.rates_schema": "tests write docs/ with it",
     "finder.best_regional_circuits": "the optimum that the guide compares MixNet's rule with",
-    "plans.inventory.inventory_schema": "tests write docs/ with it",
-    "clusters.interleave.profile_schema": "tests write docs/ with it",
-    "plans.comparison_schema": "tests write docs/ with it",
-    "plans.plan_schema": "tests write docs/ with it",
     "reinforcement.shards.in_place_bytes": "the published closed form that shards are compared with",
     "search.compile_ahead.compile_ahead": "run by name, in a process of its own",
-    "simulation.max_min_rates": "tests compare the engine's filling with SimGrid's",
     "simulation.pipelined_time": "the closed form that the guide compares simulators with",
-    "studies.sweep.sweep_schema": "tests write docs/ with it",
     "plugins.testbeds.collectives.all_to_all": "for programs of torch.distributed",
     "plugins.testbeds.collectives.multi_ring_all_reduce": "for programs of torch.distributed",
     "plugins.testbeds.collectives.multi_ring_hook": "for programs of torch.distributed",
@@ -30,7 +19,6 @@ ORACLES = {
     "plugins.testbeds.collectives.rings_of_strides": "for programs of torch.distributed",
     "plugins.testbeds.sharing.worker.main": "run by its file, in a process of its own",
     "plugins.testbeds.training.forking.main": "run by name, in a process of its own",
-    "workloads.device_profile_schema": "tests write docs/ with it",
 }
 """What no verb runs, and who needs it."""
 

@@ -21,11 +21,11 @@ class Figures(NamedTuple):
 
 
 LIMITS = Figures(
-    core_code_lines=74_755,
-    lines=146_080,
+    core_code_lines=74_435,
+    lines=145_712,
     files=698,
     imported_by_one_file_percent=16.2,
-    private_called_once_percent=24.1,
+    private_called_once_percent=23.8,
     import_lines_percent=13.3,
 )
 """Where the tree stands. The goals: 70,000, 130,000, 700, 15, 18 and 10."""

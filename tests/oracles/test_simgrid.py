@@ -14,13 +14,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.simulation.fluid.max_min import max_min_rates
 from topoopt.routing import Fabric, make_routes
 from topoopt.simulation import (
     COMPUTE,
     TRANSFER,
     SimulationOptions,
     TaskRows,
-    max_min_rates,
     simulate,
     task_graph_from_edges,
 )

@@ -1,8 +1,14 @@
 """Array types by their entries, and lists of varying length in one array."""
 
+from collections.abc import Iterable
+from dataclasses import fields
+from typing import TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
 
+KeyT = TypeVar("KeyT")
+ValueT = TypeVar("ValueT")
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 """Indices, counts and bytes."""
@@ -17,6 +23,16 @@ SAME = 1e-12
 
 _SPARSE = 8
 """Times the keys, up to which a table of all that there could be takes less than sorting them."""
+
+
+class Columns:
+    """A table by columns: arrays side by side, a field for each, and as many rows as the first of them has entries."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        first, *_ = fields(self)  # type: ignore[arg-type] # a dataclass
+        return len(getattr(self, first.name))
 
 
 def first_least(values: Floats) -> int:
@@ -51,6 +67,20 @@ def numbered(keys: Ints, limit: int) -> tuple[Ints, Ints]:
     place_of = np.empty(limit, np.int64)
     place_of[known] = np.arange(len(known))
     return known, place_of[keys]
+
+
+def grouped(pairs: Iterable[tuple[KeyT, ValueT]]) -> dict[KeyT, list[ValueT]]:
+    """Return the values of each key, in the order in which keys and values come.
+
+    Examples
+    --------
+    >>> grouped([("a", 1), ("b", 2), ("a", 3)])
+    {'a': [1, 3], 'b': [2]}
+    """
+    groups: dict[KeyT, list[ValueT]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
 
 
 def pointer(sizes: NDArray[np.integer] | list[int]) -> Ints:

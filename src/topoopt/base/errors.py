@@ -63,6 +63,20 @@ def check_known(kind: str, value: str, known: Iterable[str]) -> None:
         raise unknown_name(kind, value, names)
 
 
+def check_fields(noun: object, **known: Iterable[str]) -> None:
+    """Refuse a noun of which a field is none of the names that are known for it; messages call it by its words."""
+    for field, names in known.items():
+        check_known(field.replace("_", " "), getattr(noun, field), names)
+
+
+def check_least(noun: object, **least: float) -> None:
+    """Refuse a noun of which a field, if it is not None, is below the least value that it may have."""
+    for field, bound in least.items():
+        value = getattr(noun, field)
+        if value is not None and value < bound:
+            raise InvalidInput(f"{field}: must be >= {bound}, got {value}")
+
+
 def hint(value: str, known: Iterable[str]) -> str:
     """Return ``did you mean a? Known: a, b``; of a long list only the names nearest to the value.
 

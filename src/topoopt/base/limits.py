@@ -22,44 +22,27 @@ LARGEST_NUMBER: Final = 1e30
 """No amount of bytes, operations, seconds or money is larger; a few of them multiplied are still finite."""
 SMALLEST_NUMBER: Final = 1e-30
 """Smallest nonzero number that is accepted: dividing by a smaller one would overflow to infinity."""
-MOST: Mapping[str, int] = {
-    "servers": 1_000_000,
-    "degree": 1000,
-    "accelerators": 10_000_000,
-    "accelerators_per_server": 1024,
-    "servers_per_job": 1_000_000,
-    "region_servers": 1_000_000,
-    "logical_servers": 1024,
-    "shards": 100_000,
-    "budget": 100_000_000,
-    "baseline_budget": 100_000_000,
-    "chains": 1024,
-    "rounds": 1000,
-    "candidates": 1000,
-    "processes": 1024,
-    "threads": 4096,
-    "runs": 1_000_000,
-    "jobs": 100_000,
-    "iterations": 1_000_000,
-    "repetitions": 1_000_000,
-    "warm_up": 1_000_000,
-    "top": 1_000_000,
-    "layers": 10_000,
-    "experts": 10_000,
-    "experts_per_token": 10_000,
-    "operators": 10_000,
-    **dict.fromkeys(("tables", "blocks", "doses"), 4096),
-    **dict.fromkeys(("feature_layers", "dense_layers", "bottom_layers", "top_layers"), 4096),
-    "batch_per_accelerator": 1_000_000_000,
-    "global_batch": 1_000_000_000,
-    "seq": 1_000_000_000,
-    **dict.fromkeys(("tp", "pp", "dp", "cp", "ep", "etp", "vpp"), 1_000_000),
-    **dict.fromkeys(("max_tp", "max_pp", "max_cp", "max_ep", "max_micro_batch"), 1_000_000),
-    "max_vpp": 1000,
-    "seed": LARGEST,
-    "buffer": 1_000_000_000,
-    "limit": LARGEST,
+_MOST: Mapping[int, tuple[str, ...]] = {
+    1000: ("degree", "rounds", "candidates", "max_vpp"),
+    1024: ("accelerators_per_server", "logical_servers", "chains", "processes"),
+    4096: (
+        *("threads", "tables", "blocks", "doses"),
+        *("feature_layers", "dense_layers", "bottom_layers", "top_layers"),
+    ),
+    10_000: ("layers", "experts", "experts_per_token", "operators"),
+    100_000: ("shards", "jobs"),
+    1_000_000: (
+        *("servers", "servers_per_job", "region_servers"),
+        *("runs", "iterations", "repetitions", "warm_up", "top"),
+        *("tp", "pp", "dp", "cp", "ep", "etp", "vpp"),
+        *("max_tp", "max_pp", "max_cp", "max_ep", "max_micro_batch"),
+    ),
+    10_000_000: ("accelerators",),
+    100_000_000: ("budget", "baseline_budget"),
+    1_000_000_000: ("batch_per_accelerator", "global_batch", "seq", "buffer"),
+    LARGEST: ("seed", "limit"),
 }
+MOST: Mapping[str, int] = {word: most for most, words in _MOST.items() for word in words}
 """Upper limits by keyword of the Python API; the flags of the command line have hyphens."""
 MOST_OF_ANYTHING: Final = 1_000_000_000_000
 """The limit of a count that is not in :data:`MOST`, such as a hidden size or samples of a batch."""

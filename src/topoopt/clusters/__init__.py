@@ -22,7 +22,6 @@ from topoopt.clusters.result import JobRecord as JobRecord
 from topoopt.clusters.result import Schedule as Schedule
 from topoopt.clusters.result import ScheduledJob as ScheduledJob
 from topoopt.clusters.result import ServedRecord as ServedRecord
-from topoopt.clusters.result import cluster_result_schema as cluster_result_schema
 from topoopt.clusters.result import result_from_mapping as result_from_mapping
 from topoopt.clusters.result import write_cluster_result as write_cluster_result
 from topoopt.clusters.run import Course as Course
@@ -49,7 +48,6 @@ from topoopt.clusters.shared_fabric import shared_pace as shared_pace
 from topoopt.clusters.trace import Trace as Trace
 from topoopt.clusters.trace import TraceJob as TraceJob
 from topoopt.clusters.trace import read_trace as read_trace
-from topoopt.clusters.trace import trace_schema as trace_schema
 from topoopt.clusters.trace import write_trace as write_trace
 from topoopt.clusters.trace_generator import DURATIONS as DURATIONS
 from topoopt.clusters.trace_generator import MIXED as MIXED

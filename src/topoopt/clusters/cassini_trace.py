@@ -7,7 +7,7 @@ from functools import cache, partial
 import numpy as np
 from pydantic import TypeAdapter
 
-from topoopt.base.errors import InvalidInput, check_known
+from topoopt.base.errors import InvalidInput, check_known, check_least
 from topoopt.clusters.cluster_state import reference_time_s
 from topoopt.clusters.job_shape import shape_of
 from topoopt.clusters.settings import ClusterSettings
@@ -90,8 +90,7 @@ class CassiniTraceSettings:
         for name in ("load", "horizon_s"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise InvalidInput(f"{name}: expected a number > 0, got {getattr(self, name):g}")
-        if self.seed < 0:
-            raise InvalidInput(f"seed: must be >= 0, got {self.seed}")
+        check_least(self, seed=0)
 
 
 @cache

@@ -345,8 +345,3 @@ def result_from_mapping(document: Any, place: str = "result") -> ClusterResult:
         raise InvalidInput(f"{place}: expected format {FORMAT} version {VERSION}, got {got}")
     file = validated(ClusterModel, document, place)
     return noun_from(ClusterResult, file, skipped=file.skipped_fabrics)
-
-
-def cluster_result_schema() -> dict[str, Any]:
-    """Return the JSON Schema of the document."""
-    return ClusterModel.model_json_schema()

@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import ConfigDict, Field
 
 from topoopt.base.arrays import Floats, Ints
-from topoopt.base.errors import InvalidInput, shown
+from topoopt.base.errors import InvalidInput
 from topoopt.catalog import ClusterSpec, find_accelerator
 from topoopt.inference import (
     Deployment,
@@ -32,6 +32,7 @@ from topoopt.inference import (
     request_cache_bytes,
     serving_traffic,
 )
+from topoopt.jobs import said_words
 from topoopt.schema.files import Positive, Strict, TimeText, validated
 from topoopt.simulation import (
     COLLECTIVE,
@@ -325,12 +326,5 @@ def serving_of_text(text: str, place: str) -> ServingPart:
     >>> serving_of_text("rate=8 isl=2000 osl=300", "serving").rate
     8.0
     """
-    said: dict[str, str] = {}
-    for part in shlex.split(text.replace("'", "").replace('"', "")):
-        word, _, value = part.partition("=")
-        if not word or not value:
-            raise InvalidInput(f"{place}: expected words such as rate=8, got {shown(part)}")
-        if word in said:
-            raise InvalidInput(f"{place}: {word} stands twice; leave one out")
-        said[word] = value
-    return validated(ServingPart, said, place)
+    parts = shlex.split(text.replace("'", "").replace('"', ""))
+    return validated(ServingPart, said_words(parts, place, "rate=8"), place)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from topoopt.base.errors import InvalidInput, check_known
+from topoopt.base.errors import InvalidInput, check_fields
 from topoopt.catalog import ClusterSpec, find_optical_switch
 from topoopt.collectives import RING_MODELS
 from topoopt.jobs import JobSettings
@@ -84,9 +84,7 @@ class SharingOptions:
     paths: str = HASHED
 
     def __post_init__(self) -> None:
-        check_known("connections", self.connections, CONNECTIONS)
-        check_known("ring model", self.ring_model, RING_MODELS)
-        check_known("paths", self.paths, PATHS)
+        check_fields(self, connections=CONNECTIONS, ring_model=RING_MODELS, paths=PATHS)
         for name, least in (("seed", 0), ("iterations", 1), ("rings", 0)):
             if not getattr(self, name) >= least:
                 raise InvalidInput(f"shared fabric: {name} must be >= {least}, got {getattr(self, name)}")
@@ -199,13 +197,9 @@ class ClusterSettings:
     scale_up_bps: float = 0.0
 
     def __post_init__(self) -> None:
-        for what, value, known in (
-            ("queue", self.queue, QUEUES),
-            ("placement", self.placement, PLACEMENTS_OVER_TIME),
-            ("weighting", self.weighting, WEIGHTINGS),
-            ("simulator", self.simulator, SIMULATORS),
-        ):
-            check_known(what, value, known)
+        check_fields(
+            self, queue=QUEUES, placement=PLACEMENTS_OVER_TIME, weighting=WEIGHTINGS, simulator=SIMULATORS
+        )
         find_optical_switch(self.ocs)
         parts = self.logical_servers
         if parts < 1:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-from topoopt.base.arrays import Floats, Ints
+from topoopt.base.arrays import Floats, Ints, grouped
 from topoopt.base.errors import InvalidInput
 from topoopt.clusters.pace import IterationTimes, SendTimes, ServedSends
 from topoopt.clusters.settings import SharingOptions
@@ -332,7 +332,4 @@ def meeting_jobs(jobs: Sequence[SharedJob]) -> list[list[int]]:
     size = len(jobs) + links
     graph = csr_matrix((np.ones(len(row), np.int8), (row, column)), (size, size))
     label = connected_components(graph, directed=False)[1][: len(jobs)]
-    groups: dict[int, list[int]] = {}
-    for job, of in enumerate(label.tolist()):
-        groups.setdefault(of, []).append(job)
-    return list(groups.values())
+    return list(grouped((of, job) for job, of in enumerate(label.tolist())).values())

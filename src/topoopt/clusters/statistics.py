@@ -10,6 +10,7 @@ import numpy as np
 from topoopt.catalog import NetworkRow
 from topoopt.clusters.result import Distribution, FabricRun, IterationTime, JobRecord, ServedRecord
 from topoopt.clusters.trace import TraceJob
+from topoopt.schema.files import noun_from
 
 
 class CountedJob:
@@ -96,22 +97,18 @@ def fabric_run(
     running = tuple((time_s, count, servers / parts) for time_s, count, servers in changes)
     busy = sum((later[0] - row[0]) * row[2] for row, later in pairwise(running))
     last_s = max(job.end_s for job in jobs)
-    return FabricRun(
-        fabric.fabric,
-        fabric.description,
-        fabric.server_bandwidth_bps * parts,
-        iteration_times([job for job in ended if not job.job.serving], weighting),
-        distribution([job.completion_time_s for job in jobs]),
-        distribution([job.queueing_s for job in jobs]),
-        distribution([job.rewiring_s for job in jobs]),
-        busy / (servers * last_s),
-        sum(job.moves for job in jobs),
-        tuple(jobs),
-        running,
-        variant=fabric.variant,
-        cost_usd=fabric.cost_usd,
-        power_w=fabric.power_w,
-        cost_parts_usd=fabric.cost_parts_usd,
+    return noun_from(
+        FabricRun,
+        fabric,
+        server_bandwidth_bps=fabric.server_bandwidth_bps * parts,
+        iteration_time_s=iteration_times([job for job in ended if not job.job.serving], weighting),
+        completion_time_s=distribution([job.completion_time_s for job in jobs]),
+        queueing_s=distribution([job.queueing_s for job in jobs]),
+        rewiring_s=distribution([job.rewiring_s for job in jobs]),
+        utilization=busy / (servers * last_s),
+        moves=sum(job.moves for job in jobs),
+        jobs=tuple(jobs),
+        running=running,
     )
 
 

@@ -2,14 +2,14 @@
 
 from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
-from topoopt.base.errors import InvalidInput, check_known
+from topoopt.base.errors import InvalidInput
 from topoopt.clusters.served_model import serving_of_text
 from topoopt.jobs import JobRequest, training_of_text
-from topoopt.schema.files import Strict, csv_lines, read_text, validated, write_csv
+from topoopt.schema.files import Strict, headed_rows, read_text, validated, write_csv
 from topoopt.search import is_transformer
 
 LEAST_WHOLE = 2
@@ -287,11 +287,6 @@ COLUMNS = tuple(TraceRow.model_fields)
 OPTIONAL = tuple(name for name, field in TraceRow.model_fields.items() if not field.is_required())
 
 
-def trace_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a row, its cells read as numbers where they are."""
-    return TraceRow.model_json_schema()
-
-
 def read_trace(path: str | Path) -> Trace:
     """Return the jobs of a CSV file.
 
@@ -303,30 +298,23 @@ def read_trace(path: str | Path) -> Trace:
         In one line with file, line and column: ``trace.csv: line 3: arrival_s: expected a number >= 0, got "-5"``.
     """
     place = str(path)
-    rows = [
-        (number, cells)
-        for number, cells in csv_lines(read_text(path), place)
-        if any(cell.strip() for cell in cells)
-    ]
-    if not rows:
-        raise InvalidInput(f"{place}: expected a header row and a row for each job, got an empty file")
-    header = _header(rows[0][1], place)
-    if len(rows) == 1:
-        raise InvalidInput(f"{place}: expected a row for each job below the header, got none")
+    expected = "a header row and a row for each job"
+    header, rows = headed_rows(read_text(path), place, COLUMNS, expected)
+    for name in COLUMNS:
+        if name not in (*OPTIONAL, *header):
+            raise InvalidInput(f'{place}: missing column "{name}"; expected {", ".join(COLUMNS)}')
     jobs: list[TraceJob] = []
     line_of: dict[str, int] = {}
-    for number, cells in rows[1:]:
-        here = f"{place}: line {number}"
-        if len(cells) != len(header):
-            raise InvalidInput(f"{here}: expected {len(header)} cells as in the header, got {len(cells)}")
-        values = {name: cell.strip() for name, cell in zip(header, cells, strict=True) if cell.strip()}
-        job = _job(validated(TraceRow, values, here), here)
+    for number, here, cells in rows:
+        job = _job(validated(TraceRow, {name: cell for name, cell in cells.items() if cell}, here), here)
         if job.job in line_of:
             raise InvalidInput(
                 f'{here}: id: "{job.job}" is the id of line {line_of[job.job]}, too; give each job its own'
             )
         line_of[job.job] = number
         jobs.append(job)
+    if not jobs:
+        raise InvalidInput(f"{place}: expected a row for each job below the header, got none")
     return Trace(Path(path).name, tuple(jobs))
 
 
@@ -337,18 +325,6 @@ def write_trace(path: str | Path, trace: Trace) -> None:
         for job in trace.jobs
     )
     write_csv(path, COLUMNS, rows)
-
-
-def _header(cells: list[str], place: str) -> list[str]:
-    header = [cell.strip() for cell in cells]
-    for number, name in enumerate(header):
-        check_known(f"{place}: column {number + 1}", name, COLUMNS)
-        if name in header[:number]:
-            raise InvalidInput(f'{place}: column {number + 1}: "{name}" stands twice')
-    for name in COLUMNS:
-        if name not in (*OPTIONAL, *header):
-            raise InvalidInput(f'{place}: missing column "{name}"; expected {", ".join(COLUMNS)}')
-    return header
 
 
 def _job(row: TraceRow, here: str) -> TraceJob:

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from topoopt.base.arrays import Floats
-from topoopt.base.errors import InvalidInput, check_known
+from topoopt.base.errors import InvalidInput, check_known, check_least
 from topoopt.clusters.trace import Trace, TraceJob
 from topoopt.jobs import JobRequest
 from topoopt.schema.files import packaged_rows
@@ -94,8 +94,7 @@ class GeneratorSettings:
             if not 0 < getattr(self, name) < float("inf"):
                 raise InvalidInput(f"{name}: expected seconds > 0, got {getattr(self, name):g}")
         check_known("durations", self.durations, DURATIONS)
-        if self.seed < 0:
-            raise InvalidInput(f"seed: must be >= 0, got {self.seed}")
+        check_least(self, seed=0)
         for model in self.mix:
             is_transformer(JobRequest(model=model))  # refuses what nobody knows
         if not self.mix or min(self.mix.values()) < 0 or not 0 < sum(self.mix.values()) < float("inf"):
@@ -287,8 +286,7 @@ class MixedTraceSettings:
                 raise InvalidInput(f"{name}: expected a number > 0, got {getattr(self, name):g}")
         if not 0 <= self.jobs <= MOST_JOBS:
             raise InvalidInput(f"jobs: expected 1 .. {MOST_JOBS:,}, got {self.jobs}")
-        if self.seed < 0:
-            raise InvalidInput(f"seed: must be >= 0, got {self.seed}")
+        check_least(self, seed=0)
 
 
 @cache

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from topoopt.base.arrays import Flags, Ints
+from topoopt.base.arrays import Columns, Flags, Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.topologies import Topology
 
@@ -128,7 +128,7 @@ MOST_RANKS = 1_024
 
 
 @dataclass(frozen=True, eq=False)
-class Moves:
+class Moves(Columns):
     """Transfers of a collective, by rows in order of their steps.
 
     Attributes
@@ -144,9 +144,6 @@ class Moves:
     dst: Ints
     chunks: Ints
     pieces: int
-
-    def __len__(self) -> int:
-        return len(self.step)
 
     def transfer_bytes(self, size_bytes: int) -> Ints:
         """Return the bytes of every transfer, at least one, where a rank's buffer holds ``size_bytes``."""

@@ -74,7 +74,7 @@ class RingNetwork:
     def to_json(self) -> dict[str, Any]:
         """Return the network as a mapping."""
         return {
-            **{name: getattr(self, name) for name in ("servers", "degree", "links", "rule")},
+            **fields_of(self, "servers", "degree", "links", "rule"),
             "strides": list(self.strides),
             **fields_of(self.table, "diameter", "average_hops"),
             "moore_average_hops": self.moore_average_hops,

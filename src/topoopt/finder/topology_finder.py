@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from topoopt.base.arrays import Floats, Ints, Ints32
-from topoopt.base.errors import Infeasible, check_known
+from topoopt.base.errors import Infeasible, check_fields, check_known
 from topoopt.catalog import DEFAULT_LATENCY_S
 from topoopt.finder.fabric_request import DEGREE_SPLITS, GROUPS_BY_FAMILY, Shares, check_degree, joined_groups
 from topoopt.finder.named_wiring import STRIDES, check_wiring_name, is_wiring_file, named_wiring
@@ -62,14 +62,8 @@ class FinderRules:
     group_rings: str = LIFTED
 
     def __post_init__(self) -> None:
-        for kind, name, known in (
-            ("degree split", self.degree_split, DEGREE_SPLITS),
-            ("strides", self.strides, STRIDE_RULES),
-            ("damping", self.damping, DAMPING),
-            ("routing", self.routing, ROUTING),
-            ("group rings", self.group_rings, GROUP_RINGS),
-        ):
-            check_known(kind, name, known)
+        check_fields(self, degree_split=DEGREE_SPLITS, strides=STRIDE_RULES, damping=DAMPING)
+        check_fields(self, routing=ROUTING, group_rings=GROUP_RINGS)
         check_wiring_name(self.wiring)
 
     @property

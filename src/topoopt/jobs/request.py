@@ -7,7 +7,7 @@ A request holds only the options that were given. Several may be layered (a file
 import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -131,35 +131,28 @@ class ClusterPart(Strict):
     links: Literal["duplex", "directed"] | None = None
 
 
-class _TrainingNumbers(Strict):
-    """Numbers of a training that have a least value."""
-
-    accelerators: int | None = Field(default=None, ge=2)
-    global_batch: int | None = Field(default=None, ge=1)
-    seq: int | None = Field(default=None, ge=1)
-    tp: int | None = Field(default=None, ge=1)
-    pp: int | None = Field(default=None, ge=1)
-    dp: int | None = Field(default=None, ge=1)
-    cp: int | None = Field(default=None, ge=1)
-    ep: int | None = Field(default=None, ge=1)
-    etp: int | None = Field(default=None, ge=1)
-    vpp: int | None = Field(default=None, ge=1)
-    micro_batch: int | None = Field(default=None, ge=1)
-    zero: int | None = Field(default=None, ge=0, le=3)
-    candidates: int | None = Field(default=None, ge=1)
-
-
+_LEAST = {
+    "accelerators": 2,
+    **dict.fromkeys(("global_batch", "seq", "tp", "pp", "dp", "cp", "ep", "etp", "vpp", "micro_batch"), 1),
+    "zero": 0,
+    "candidates": 1,
+}
+"""Numbers of a training, with the least value of each."""
 if TYPE_CHECKING:
-    TrainingPart = _TrainingNumbers
+    TrainingPart = Strict
 else:
     TrainingPart = create_model(
         "TrainingPart",
-        __base__=_TrainingNumbers,
+        __base__=Strict,
         __doc__="Training options of a transformer; missing ones are searched.",
+        **{
+            name: (int | None, Field(default=None, ge=least, le=3 if name == "zero" else None))
+            for name, least in _LEAST.items()
+        },
         **{
             word.name: (word.kind | None, None)
             for word in described(TrainingWords)
-            if word.name not in _TrainingNumbers.model_fields
+            if word.name not in _LEAST
         },
     )
 
@@ -293,18 +286,24 @@ def training_of_text(text: str, place: str) -> dict[str, Any]:
     >>> training_of_text("adapter_rank=16 global_batch=64", "training")
     {'global_batch': 64, 'adapter_rank': 16}
     """
-    said: dict[str, str] = {}
-    for part in _parts(text, place):
-        word, sign, value = part.partition("=")
-        if not word or not sign or not value:
-            raise InvalidInput(f"{place}: expected words such as global_batch=64, got {shown(part)}")
-        if word in said:
-            raise InvalidInput(f"{place}: {word} stands twice; leave one out")
-        said[word] = value
+    said = said_words(_parts(text, place), place, "global_batch=64")
     for word in TRAINING_FILES:
         if names_file(said.get(word, "")):
             raise InvalidInput(f"{place}: {word}: expected a name, got the file {shown(said[word])}")
     return validated(TrainingPart, said, place).model_dump(exclude_none=True)
+
+
+def said_words(parts: Iterable[str], place: str, example: str) -> dict[str, str]:
+    """Return the value of each word of texts such as ``rate=8``; errors as :func:`training_of_text`."""
+    said: dict[str, str] = {}
+    for part in parts:
+        word, _, value = part.partition("=")
+        if not word or not value:
+            raise InvalidInput(f"{place}: expected words such as {example}, got {shown(part)}")
+        if word in said:
+            raise InvalidInput(f"{place}: {word} stands twice; leave one out")
+        said[word] = value
+    return said
 
 
 def text_of_training(training: Mapping[str, Any]) -> str:

@@ -211,7 +211,7 @@ class PublishedLayout:
 
     def to_mapping(self) -> Mapping[str, object]:
         """Return the fields, the name and the difference as plain values."""
-        fields = {name: getattr(self, name) for name in self.__slots__}
+        fields = fields_of(self, *self.__slots__)
         return {
             **fields,
             "configuration": dict(self.configuration),

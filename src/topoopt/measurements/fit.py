@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from topoopt.base.answers import Frame, fields_of, frame, shows_itself
-from topoopt.base.arrays import Floats, Ints
+from topoopt.base.arrays import Floats, Ints, grouped
 from topoopt.measurements.run_table import NotScored
 from topoopt.transformers import Bounds, rounded
 
@@ -226,10 +226,7 @@ def errors_by(errors: Iterable[tuple[str, float]], *, total: bool = False) -> di
         Whether the errors of all runs follow as :data:`EVERYTHING`.
     """
     pairs = list(errors)
-    groups: dict[str, list[float]] = {}
-    for group, error in pairs:
-        groups.setdefault(group, []).append(error)
-    found = dict(sorted(groups.items()))
+    found = dict(sorted(grouped(pairs).items()))
     if total and pairs:
         found[EVERYTHING] = [error for _, error in pairs]
     return {

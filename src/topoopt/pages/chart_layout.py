@@ -47,25 +47,15 @@ DASHES: Final[dict[str, Any]] = {
     "longdashdot": (0, (9, 2.5, 1.2, 2.5)),
 }
 """Dashes, with their matplotlib patterns. Only the first of six lines is solid, to show through others."""
-KNOWN_COLORS: Final = {
-    "half-the-ports": 1,
-    "pareto-front": 6,
-    "front": 6,
-    "computing": 0,
-    "computation": 0,
-    "exposed-communication": 1,
-    "forward-computation": 0,
-    "backward-computation": 5,
-    "activations-sent": 2,
-    "gradients-sent": 3,
-    "allreduce": 1,
-    "computation-and-bubble": 0,
-    "collectives-inside-servers": 5,
-    "pipeline-bubble": 6,
-    "waiting": 6,
-    "together": 6,
-    "excess": 1,
+_KNOWN_COLORS: Final[Mapping[int, tuple[str, ...]]] = {
+    0: ("computing", "computation", "forward-computation", "computation-and-bubble"),
+    1: ("half-the-ports", "exposed-communication", "allreduce", "excess"),
+    2: ("activations-sent",),
+    3: ("gradients-sent",),
+    5: ("backward-computation", "collectives-inside-servers"),
+    6: ("pareto-front", "front", "pipeline-bubble", "waiting", "together"),
 }
+KNOWN_COLORS: Final = {name: color for color, names in _KNOWN_COLORS.items() for name in names}
 """Color indices of the series that are most often side by side; networks have theirs in the registry."""
 
 

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from topoopt.base.arrays import grouped
 from topoopt.base.units import format_bandwidth, format_time, interval_words
 from topoopt.catalog import NetworkRow
 from topoopt.pages.chart import BarChart, LineChart, Series
@@ -291,10 +292,7 @@ def price_range(row: HasPrice) -> str | None:
 
 def price_range_notes(rows: Sequence[NetworkRow]) -> tuple[Notes, ...]:
     """Return the intervals of prices, merged where equal; empty where none is known."""
-    ranges: dict[str, list[str]] = {}
-    for row in rows:
-        if words := price_range(row):
-            ranges.setdefault(words, []).append(name_apart(rows)(row))
+    ranges = grouped((words, name_apart(rows)(row)) for row in rows if (words := price_range(row)))
     each = "; ".join(f"{', '.join(names)} {words}" for words, names in ranges.items())
     return (Notes((f"80% of price draws, made for all together: {each}",)),) if each else ()
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from topoopt.base.answers import fields_of
 from topoopt.base.units import format_memory, format_time, interval_words
 from topoopt.catalog import find_accelerator
 from topoopt.jobs import TIGHT
@@ -95,7 +96,7 @@ def _windows(estimate: Estimate) -> tuple[Section, ...]:
 
 def _entries(estimate: Estimate) -> Entries:
     one, calibration = estimate.configuration, estimate.calibration
-    degrees = {key: getattr(one, key) for key in ("tp", "pp", "dp", "cp", "ep", "vpp")}
+    degrees = fields_of(one, "tp", "pp", "dp", "cp", "ep", "vpp")
     rate = estimate.flops_per_accelerator / 1e12
     return {
         "split": " ".join(f"{key} {size}" for key, size in degrees.items() if size > 1 or key == "dp"),

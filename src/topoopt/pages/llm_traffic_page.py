@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 
+from topoopt.base.answers import fields_of
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.units import format_bytes
 from topoopt.pages.chart import HeatmapChart
@@ -95,7 +96,7 @@ def picture_format(path: str) -> str:
 def title(traffic: RankTraffic) -> str:
     """Return model and degrees in a line."""
     one = traffic.configuration
-    degrees = {name: getattr(one, name) for name in ("tp", "cp", "ep", "dp", "pp", "vpp")}
+    degrees = fields_of(one, "tp", "cp", "ep", "dp", "pp", "vpp")
     split = " ".join(f"{word}{size}" for word, size in degrees.items() if size > 1) or "one accelerator"
     return f"{traffic.model.name}, {split}"
 

@@ -3,11 +3,11 @@
 Every kind of runs has the same sections: the columns read, errors of each quantity, rows, and unscored rows.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from topoopt.base.arrays import grouped
 from topoopt.base.units import format_size, format_time
 from topoopt.measurements import ACCURACY, ERROR_KINDS, CalibrationFit, CollectiveTimes, Errors, NotScored
 from topoopt.measurements.serving import PredictedServing
@@ -169,9 +169,7 @@ def _not_read(columns: Sequence[str]) -> dict[str, str]:
 
 def _left(not_scored: Sequence[NotScored]) -> tuple[Section, ...]:
     """Return the reasons why rows are not scored, by frequency, each with its count and first row."""
-    reasons: dict[str, list[str]] = defaultdict(list)
-    for one in not_scored:
-        reasons[one.reason].append(one.row.name)
+    reasons = grouped((one.reason, one.row.name) for one in not_scored)
     most_first = sorted(reasons.items(), key=lambda item: -len(item[1]))
     lines = [
         f"{len(names):4d}  {reason}  ({names[0]}{', …' if len(names) > 1 else ''})"

@@ -247,7 +247,7 @@ def _stages(chart: StagesChart) -> dict[str, Any]:
 def _axis(axis: Axis) -> dict[str, Any]:
     return {
         "label": axis.words,
-        **{name: getattr(axis, name) for name in ("unit", "scale", "low", "high", "log")},
+        **fields_of(axis, "unit", "scale", "low", "high", "log"),
     }
 
 

@@ -6,7 +6,6 @@ from topoopt.plans.comparison import Comparison as Comparison
 from topoopt.plans.comparison import TaskDifference as TaskDifference
 from topoopt.plans.comparison import compared_fabrics as compared_fabrics
 from topoopt.plans.comparison import comparison_from_mapping as comparison_from_mapping
-from topoopt.plans.comparison import comparison_schema as comparison_schema
 from topoopt.plans.comparison import front_of_fabrics as front_of_fabrics
 from topoopt.plans.comparison import iterations_by_fabric as iterations_by_fabric
 from topoopt.plans.comparison import recommended as recommended
@@ -24,7 +23,6 @@ from topoopt.plans.plan import SearchRecord as SearchRecord
 from topoopt.plans.plan import ServedFigures as ServedFigures
 from topoopt.plans.plan import ServedOnFabric as ServedOnFabric
 from topoopt.plans.plan_file import plan_from_mapping as plan_from_mapping
-from topoopt.plans.plan_file import plan_schema as plan_schema
 from topoopt.plans.plan_file import plan_to_mapping as plan_to_mapping
 from topoopt.plans.plan_file import read_plan as read_plan
 from topoopt.plans.plan_file import write_plan as write_plan

@@ -343,8 +343,3 @@ def _check_fidelities(file: ComparisonModel, place: str) -> None:
         if missing or row.difference is None:
             what = f"iteration_times_s: no time by {missing[0]}" if missing else "difference: missing"
             raise InvalidInput(f"{place}: fabrics.{index}.{what}; there are several simulators")
-
-
-def comparison_schema() -> dict[str, Any]:
-    """Return the JSON Schema of the output of ``topoopt compare --json``."""
-    return ComparisonModel.model_json_schema()

@@ -156,11 +156,6 @@ def plan_from_mapping(document: Any, place: str = "plan") -> Plan:
         raise InvalidInput(f"{place}: {reason}") from None
 
 
-def plan_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a plan file."""
-    return model.PlanFile.model_json_schema(by_alias=True)
-
-
 def _plan(file: model.PlanFile) -> Plan:
     for name, short, full in (
         ("model", file.model, file.graph.name),
@@ -179,26 +174,21 @@ def _plan(file: model.PlanFile) -> Plan:
     if file.wiring is not None and file.wiring.family != STRIDES:
         topology = replace(topology, rings=rings.get(tuple(range(topology.servers)), ()))
     fabric = Fabric(file.fabric, topology, routes_from_mapping(file.routes, topology), rings)
-    plan = Plan(
-        job,
-        _strategy(job, splits, 0 if file.training is None else file.training.chosen),
-        fabric,
-        noun_from(Outcome, file),
-        file.bounds,
-        noun_from(RoutingGap, file.routing),
-        noun_from(SearchRecord, file.search, proposals=file.proposals, stopped_because=file.stopped_because),
-        noun_from(Provenance, file.provenance),
-        file.data_parallel,
-        file.search.options,
-        tuple(_baseline(row, job) for row in file.baselines),
-        file.price.model_dump(exclude_unset=True),
-        file.skipped_fabrics,
-        _finder_rules(file.search.options if file.search.rules is None else file.search.rules),
-        wiring=file.wiring,
-        gap_parts=file.gap_parts,
-        gradients=file.gradients,
-        terms=file.terms,
-        served=file.served,
+    found = {"proposals": file.proposals, "stopped_because": file.stopped_because}
+    plan = noun_from(
+        Plan,
+        file,
+        job=job,
+        strategy=_strategy(job, splits, 0 if file.training is None else file.training.chosen),
+        fabric=fabric,
+        outcome=noun_from(Outcome, file),
+        routing_gap=noun_from(RoutingGap, file.routing),
+        search=noun_from(SearchRecord, file.search, **found),
+        provenance=noun_from(Provenance, file.provenance),
+        options=file.search.options,
+        baselines=tuple(_baseline(row, job) for row in file.baselines),
+        price=file.price.model_dump(exclude_unset=True),
+        rules=_finder_rules(file.search.options if file.search.rules is None else file.search.rules),
     )
     for group in plan.traffic().allreduce:
         if not plan.fabric.rings.get(group.members):

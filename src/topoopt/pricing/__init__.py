@@ -86,9 +86,7 @@ if TYPE_CHECKING:
     from topoopt.pricing.price_lists import PartTable as PartTable
     from topoopt.pricing.price_lists import find_power as find_power
     from topoopt.pricing.price_lists import find_prices as find_prices
-    from topoopt.pricing.price_lists import power_schema as power_schema
     from topoopt.pricing.price_lists import price_files as price_files
-    from topoopt.pricing.price_lists import prices_schema as prices_schema
     from topoopt.pricing.pricing import HasPrice as HasPrice
     from topoopt.pricing.pricing import Pricing as Pricing
     from topoopt.pricing.pricing import cheaper_share as cheaper_share
@@ -97,6 +95,7 @@ if TYPE_CHECKING:
     from topoopt.pricing.pricing import price_range_usd as price_range_usd
     from topoopt.pricing.pricing import pricing_of as pricing_of
     from topoopt.pricing.running_costs import HOURS_OF_A_YEAR as HOURS_OF_A_YEAR
+    from topoopt.pricing.running_costs import RUNNING_WORDS as RUNNING_WORDS
     from topoopt.pricing.running_costs import Running as Running
     from topoopt.pricing.running_costs import ServerPrice as ServerPrice
     from topoopt.pricing.running_costs import UsualFigure as UsualFigure

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from topoopt.base.answers import fields_of
 from topoopt.base.errors import InvalidInput
 from topoopt.base.units import format_bandwidth
 from topoopt.catalog import Transceiver, packet_switches
@@ -223,8 +224,7 @@ def realize_regions(site: Site, circuits: int) -> Realization:
     regions = f"regions of {REGION_SERVERS} servers, each with an optical device of its own"
     return replace(
         optical,
-        tree=tree.tree,
-        trees=tree.trees,
+        **fields_of(tree, "tree", "trees"),
         planes=site.planes,
         remarks=(regions, *optical.remarks, *tree.remarks),
         problems=optical.problems + tree.problems,

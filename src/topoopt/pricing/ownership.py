@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from topoopt.base.answers import fields_of
 from topoopt.base.errors import InvalidInput
 from topoopt.pricing.bill import Bill
 from topoopt.pricing.running_costs import HOURS_OF_A_YEAR, Running, ServerPrice
@@ -74,7 +75,7 @@ class NetworkPrice:
     @property
     def columns(self) -> dict[str, Any]:
         """Fields for a :class:`~topoopt.catalog.NetworkRow`."""
-        return {name: getattr(self, name) for name in ("cost_usd", "power_w", "cost_parts_usd")}
+        return fields_of(self, "cost_usd", "power_w", "cost_parts_usd")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,6 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from pydantic import TypeAdapter
-
 from topoopt.base.errors import InvalidInput, check_known, shown, unknown_name
 from topoopt.base.units import format_bandwidth
 from topoopt.catalog import packet_switches
@@ -300,16 +298,6 @@ def find_power(name: str = TYPICAL_POWER) -> PartTable:
     (3.5, None)
     """
     return _laid("power", name, (TYPICAL_POWER,), TYPICAL_POWER, "")
-
-
-def prices_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a price list in a file: a list of rows, whose keys are the columns of a CSV."""
-    return TypeAdapter(list[PriceRowModel]).json_schema()
-
-
-def power_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a table of watts in a file: a list of rows, whose keys are the columns of a CSV."""
-    return TypeAdapter(list[PowerRowModel]).json_schema()
 
 
 def _laid(kind: str, name: str, shipped: tuple[str, ...], usual: str, folder: str | Path) -> PartTable:

@@ -15,6 +15,20 @@ from topoopt.schema.files import packaged_rows
 HOURS_OF_A_YEAR = 24 * 365
 
 
+RUNNING_WORDS: Mapping[str, str] = {
+    "years": "years",
+    "electricity_price": "electricity_usd_per_kwh",
+    "power_usage_effectiveness": "power_usage_effectiveness",
+    "utilization": "utilization",
+    "interest": "interest_rate",
+    "colocation": "colocation_usd_per_kw_month",
+    "maintenance": "maintenance_rate",
+    "staff": "staff_usd_per_year",
+    "storage": "storage_usd",
+}
+"""Words of how a cluster is run, and the fields of the noun that they are."""
+
+
 @dataclass(frozen=True, slots=True)
 class Running:
     """Running costs of a cluster, and the years over which they are counted.

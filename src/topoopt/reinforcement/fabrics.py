@@ -112,7 +112,7 @@ class Rewiring:
             "static_network_s": self.static_s,
             "per_turn_network_s": self.per_turn_s,
             **fields_of(self, "static_wait_s", "per_turn_wait_s", "gain_s", "changes", "break_even_s"),
-            "technologies": [{name: getattr(one, name) for name in names} for one in self.technologies],
+            "technologies": [fields_of(one, *names) for one in self.technologies],
         }
 
 
@@ -296,9 +296,7 @@ def _wired(traffic: Traffic, ports: Ports, seed: int) -> list[Fabric]:
             found.append(
                 find_topology(
                     traffic,
-                    degree=ports.degree,
-                    bandwidth_bps=ports.bandwidth_bps,
-                    latency_s=ports.latency_s,
+                    **fields_of(ports, "degree", "bandwidth_bps", "latency_s"),
                     rules=FinderRules(degree_split=split),
                     seed=seed,
                 )

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from topoopt.base.arrays import Ints
-from topoopt.base.errors import InvalidInput, check_known
+from topoopt.base.errors import InvalidInput, check_fields, check_known
 from topoopt.base.limits import LARGEST
 from topoopt.catalog import PRECISIONS
 from topoopt.schema.files import packaged_rows, read_text
@@ -155,9 +155,7 @@ class RlJob:
     rollout_precision: str = "bf16"
 
     def __post_init__(self) -> None:
-        check_known("algorithm", self.algorithm, ALGORITHMS)
-        check_known("policy", self.policy, POLICIES)
-        check_known("reward", self.reward, REWARDS)
+        check_fields(self, algorithm=ALGORITHMS, policy=POLICIES, reward=REWARDS)
         check_known("gen_precision", self.rollout_precision, ROLLOUT_PRECISIONS)
         check_known("precision", self.precision, PRECISIONS)
         for name in ("accelerators", "prompts", "samples", "prompt_tokens", "epochs", "updates"):

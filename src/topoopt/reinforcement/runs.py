@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from topoopt.base.answers import rows_to_frame, shows_itself
+from topoopt.base.answers import fields_of, rows_to_frame, shows_itself
 from topoopt.base.errors import InvalidInput
 from topoopt.inference import Parallelism
 from topoopt.measurements import (
@@ -85,7 +85,7 @@ class Predicted:
     def cells(self) -> dict[str, Any]:
         """Return the prediction as a row of a table."""
         names = ("kind", "predicted_s", "measured_s", "error_percent", "network_s")
-        own = {name: getattr(self, name) for name in names}
+        own = fields_of(self, *names)
         return {"id": self.row.name, "dataset": self.row.dataset, **own}
 
 

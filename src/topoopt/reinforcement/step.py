@@ -266,7 +266,7 @@ class RlStep:
         return {
             "model": job.model.name,
             "accelerator": find_accelerator(job.system.accelerator).name,
-            **{name: getattr(job, name) for name in words},
+            **fields_of(job, *words),
             "answers": job.answers,
             "mean_answer_tokens": job.lengths.mean,
             "longest_answer_tokens": job.lengths.longest,
@@ -288,7 +288,7 @@ class RlStep:
             },
             "training": {
                 "accelerators": self.training_accelerators,
-                **{name: getattr(split, name) for name in ("tp", "pp", "dp", "cp", "ep", "etp")},
+                **fields_of(split, "tp", "pp", "dp", "cp", "ep", "etp"),
                 **fields_of(split, "micro_batch", "recompute", "sequence"),
                 "waiting_bytes_per_server": self.waiting_bytes_per_server,
                 **interval_s("time", self.training.training_s, self.training.interval_share),

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from topoopt.base.arrays import Flags, Ints
-from topoopt.base.errors import InvalidInput, check_known
+from topoopt.base.errors import InvalidInput, check_fields
 from topoopt.routing.routes import Routes
 from topoopt.topologies import DirectWiring, Ring, Topology
 
@@ -83,8 +83,7 @@ class RegionalReconfiguration:
         for name in ("latency_s", "delay_s"):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise InvalidInput(f"reconfiguration: {name} must be >= 0, got {getattr(self, name)}")
-        check_known("circuits", self.circuits, CIRCUIT_CHOICES)
-        check_known("hiding", self.hiding, HIDING)
+        check_fields(self, circuits=CIRCUIT_CHOICES, hiding=HIDING)
 
     def joins(self, src: Ints, dst: Ints) -> Flags:
         """Return which pairs of servers a circuit can join, with the shape of the arguments."""

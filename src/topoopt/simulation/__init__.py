@@ -31,7 +31,6 @@ from topoopt.simulation.flows.mltcp_weight import DECREASING as DECREASING
 from topoopt.simulation.flows.mltcp_weight import FAIR as FAIR
 from topoopt.simulation.flows.mltcp_weight import FORMS as FORMS
 from topoopt.simulation.flows.mltcp_weight import Aggressiveness as Aggressiveness
-from topoopt.simulation.fluid.engine import max_min_rates as max_min_rates
 from topoopt.simulation.fluid.engine_kernel import FLUID_STAMP as FLUID_STAMP
 from topoopt.simulation.fluid.engine_kernel import TIE as TIE
 from topoopt.simulation.fluid.engine_kernel import fill as fill

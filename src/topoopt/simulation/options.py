@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from topoopt.base.errors import InvalidInput, check_known
+from topoopt.base.errors import InvalidInput, check_known, check_least
 from topoopt.collectives import ALGORITHMS, ON_WIRINGS, QUICKEST, RING_MODELS, collective_name
 from topoopt.simulation.flows.mltcp_weight import Aggressiveness
 from topoopt.simulation.packet.options import PacketOptions
@@ -60,8 +60,7 @@ class SimulationOptions:
         check_known("split", self.split, SPLITS)
         if self.tolerance is not None and not 0 <= self.tolerance < 1:
             raise InvalidInput(f"tolerance: must be in 0 <= tolerance < 1, got {self.tolerance}")
-        if self.seed < 0:
-            raise InvalidInput(f"seed: must be >= 0, got {self.seed}")
+        check_least(self, seed=0)
 
 
 DEFAULT_OPTIONS = SimulationOptions()

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.base.answers import fields_of
-from topoopt.base.arrays import Floats, Ints, owners
+from topoopt.base.arrays import Columns, Floats, Ints, owners
 from topoopt.base.units import format_bytes, format_time
 from topoopt.simulation.options import SimulationOptions
 from topoopt.simulation.task_graph import COMPUTE, PHASES, TRANSFER, TaskGraph
@@ -86,7 +86,7 @@ class PacketStatistics:
 
 
 @dataclass(frozen=True, eq=False)
-class FlowTable:
+class FlowTable(Columns):
     """Flows by columns, each of shape (flows,), in the order in which they ended.
 
     Attributes
@@ -117,9 +117,6 @@ class FlowTable:
     marks: Ints
     resent: Ints
     alone_s: Floats
-
-    def __len__(self) -> int:
-        return len(self.task)
 
     @property
     def completion_s(self) -> Floats:

@@ -10,7 +10,6 @@ from topoopt.workloads.device_profile import PartSize as PartSize
 from topoopt.workloads.device_profile import PartTime as PartTime
 from topoopt.workloads.device_profile import device_profile_from_mapping as device_profile_from_mapping
 from topoopt.workloads.device_profile import device_profile_of as device_profile_of
-from topoopt.workloads.device_profile import device_profile_schema as device_profile_schema
 from topoopt.workloads.device_profile import device_profile_to_mapping as device_profile_to_mapping
 from topoopt.workloads.device_profile import is_device_profile as is_device_profile
 from topoopt.workloads.device_profile import read_device_profile as read_device_profile

@@ -279,11 +279,6 @@ def device_profile_to_mapping(profile: DeviceProfile) -> dict[str, Any]:
     return DeviceProfileModel.model_validate(document).model_dump(by_alias=True, mode="json")
 
 
-def device_profile_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a profile file."""
-    return DeviceProfileModel.model_json_schema(by_alias=True)
-
-
 def _operator(op: MeasuredOperatorModel) -> MeasuredOperator:
     return noun_from(
         MeasuredOperator,

@@ -11,7 +11,7 @@ from typing import Annotated
 from pydantic import Field, StringConstraints, model_validator
 
 from topoopt.base.errors import InvalidInput, check_known
-from topoopt.schema.files import Amount, Strict, csv_lines, read_text, read_yaml, validated
+from topoopt.schema.files import Amount, Strict, headed_rows, read_text, read_yaml, validated
 from topoopt.workloads.operator_graph import SPLITS, Operator, OperatorGraph, Weight
 from topoopt.workloads.zoo.layers import FLOAT_BYTES
 
@@ -125,26 +125,14 @@ def _input(name: str, index: Mapping[str, int], here: str) -> int:
 
 
 def _csv_mapping(place: str) -> dict[str, object]:
-    rows = [row for _, row in csv_lines(read_text(place), place) if any(cell.strip() for cell in row)]
-    if not rows:
-        raise InvalidInput(f"{place}: expected a header row and a row for each operator, got an empty file")
-    header = [cell.strip() for cell in rows[0]]
-    known = sorted(OperatorModel.model_fields)
-    for number, name in enumerate(header):
-        check_known(f"{place}: column {number + 1}", name, known)
-        if name in header[:number]:
-            raise InvalidInput(f'{place}: column {number + 1}: "{name}" stands twice')
-    for number, row in enumerate(rows[1:]):
-        if len(row) != len(header):
-            raise InvalidInput(
-                f"{place}: operators[{number}]: expected {len(header)} cells as in the header, got {len(row)}"
-            )
-    return {"operators": [_csv_operator(header, row) for row in rows[1:]]}
+    known, expected = sorted(OperatorModel.model_fields), "a header row and a row for each operator"
+    _, rows = headed_rows(read_text(place), place, known, expected, "operators[{index}]")
+    return {"operators": [_csv_operator(cells) for _, _, cells in rows]}
 
 
-def _csv_operator(header: list[str], row: list[str]) -> dict[str, object]:
+def _csv_operator(cells: Mapping[str, str]) -> dict[str, object]:
     operator: dict[str, object] = {}
-    for name, cell in zip(header, (cell.strip() for cell in row), strict=True):
+    for name, cell in cells.items():
         if name == "inputs" or (name in _LIST_COLUMNS and cell):
             operator[name] = [part.strip() for part in cell.split(";") if part.strip()]
         elif cell:

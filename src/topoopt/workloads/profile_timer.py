@@ -12,6 +12,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from topoopt.base.arrays import grouped
 from topoopt.base.errors import InvalidInput
 from topoopt.schema.files import Amount, Count, Name, Number, Positive, Strict, read_json, validated
 from topoopt.workloads.operator_graph import Operator, OperatorGraph
@@ -176,10 +177,10 @@ def profile_table(
     model: str, servers: int, global_batch: int, rows: Iterable[tuple[str, int, float, float, int]]
 ) -> ProfileTable:
     """Return a table from rows of (name, parts, forward ms, backward ms, memory bytes)."""
-    by_name: dict[str, list[Measurement]] = {}
-    for name, parts, forward_ms, backward_ms, memory_bytes in rows:
-        row = Measurement(global_batch / parts, forward_ms * 1e-3, backward_ms * 1e-3, memory_bytes)
-        by_name.setdefault(name, []).append(row)
+    by_name = grouped(
+        (name, Measurement(global_batch / parts, forward_ms * 1e-3, backward_ms * 1e-3, memory_bytes))
+        for name, parts, forward_ms, backward_ms, memory_bytes in rows
+    )
     ordered = {name: tuple(sorted(points, key=lambda m: m.samples)) for name, points in by_name.items()}
     return ProfileTable(model, servers, global_batch, ordered)
 

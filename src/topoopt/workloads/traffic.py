@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.base.arrays import Ints, numbered
+from topoopt.base.arrays import Columns, Ints, numbered
 from topoopt.base.errors import InvalidInput
 from topoopt.base.limits import LARGEST
 from topoopt.schema.files import csv_lines, read_bytes, read_text
@@ -50,7 +50,7 @@ class Transfer:
 
 
 @dataclass(frozen=True, eq=False)
-class Transfers:
+class Transfers(Columns):
     """Many transfers as columns, each of shape (transfers,) and dtype int64, in order of (src, dst).
 
     Iterating gives :class:`Transfer` rows. Make one with :func:`merged_transfers`.
@@ -59,9 +59,6 @@ class Transfers:
     src: Ints
     dst: Ints
     size_bytes: Ints
-
-    def __len__(self) -> int:
-        return len(self.src)
 
     def __iter__(self) -> Iterator[Transfer]:
         columns = zip(self.src.tolist(), self.dst.tolist(), self.size_bytes.tolist(), strict=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from tests.published_schemas import published
 from topoopt.clusters import (
     ClusterResult,
     Machine,
@@ -15,7 +16,6 @@ from topoopt.clusters import (
     Trace,
     TraceJob,
     cassini_24,
-    cluster_result_schema,
     result_from_mapping,
     run_schedules,
     write_cluster_result,
@@ -79,7 +79,7 @@ def test_the_file_holds_the_result_and_follows_the_schema(result: ClusterResult,
     write_cluster_result(path, result)
     document = json.loads(path.read_text())
     assert result_from_mapping(document) == result
-    jsonschema.validate(document, cluster_result_schema())
+    jsonschema.validate(document, published("cluster"))
     assert document["fabrics"][1]["schedule"]["scheduler"] == "proximity+cassini"
 
 

@@ -15,7 +15,7 @@ import pytest
 
 import topoopt as topoopt_package
 from tests.frontends.cli.conftest import EXAMPLES, Topoopt
-from topoopt.plans import plan_schema
+from tests.published_schemas import published
 
 KEYS = (
     "model",
@@ -54,7 +54,7 @@ def test_json_has_the_stable_keys_and_follows_the_schema(topoopt: Topoopt) -> No
     answer = json.loads(ran.out)
     assert (ran.code, ran.err) == (0, "")
     assert [key for key in KEYS if key not in answer] == []
-    jsonschema.validate(answer, plan_schema())
+    jsonschema.validate(answer, published("plan"))
     assert [row["fabric"] for row in answer["baselines"]] == ["ideal-switch", "fat-tree", "fat-tree"]
     assert answer["iteration_time_s"] >= answer["lower_bound_s"] >= answer["compute_time_s"] > 0
     assert answer["gap"] == pytest.approx(answer["iteration_time_s"] / answer["lower_bound_s"] - 1)

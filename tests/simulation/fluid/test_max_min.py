@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.simulation.fluid.max_min import max_min_rates
 from topoopt.base.errors import InvalidInput
-from topoopt.simulation import max_min_rates
 
 Usage = list[dict[int, int]]  # per flow: link -> coefficient
 

@@ -70,7 +70,6 @@ from topoopt.clusters.interleave.profiles.phase_fit import few_phases as few_pha
 from topoopt.clusters.interleave.profiles.phase_fit import profiles_of_links as profiles_of_links
 from topoopt.clusters.interleave.profiles.profile import CommunicationProfile as CommunicationProfile
 from topoopt.clusters.interleave.profiles.profile import Phase as Phase
-from topoopt.clusters.interleave.profiles.profile import profile_schema as profile_schema
 from topoopt.clusters.interleave.profiles.profile import profile_to_mapping as profile_to_mapping
 from topoopt.clusters.interleave.profiles.profile import read_profile as read_profile
 from topoopt.clusters.interleave.profiles.profile import write_profile as write_profile

@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from topoopt.base.arrays import Floats
+from topoopt.base.arrays import Floats, grouped
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.clusters.interleave.interleaving import interleave
 from topoopt.clusters.interleave.profiles.profile import CommunicationProfile, Phase
@@ -357,10 +357,9 @@ def _joined_directions(links: Sequence[SharedLink]) -> list[tuple[SharedLink, li
 
     A job asks of it whatever it asks of either: when that fits, both directions do.
     """
-    together: dict[tuple[str, str, frozenset[str]], list[SharedLink]] = {}
-    for link in links:
-        key = link.cable, "" if link.cable else link.link, frozenset(link.jobs)
-        together.setdefault(key, []).append(link)
+    together = grouped(
+        ((link.cable, "" if link.cable else link.link, frozenset(link.jobs)), link) for link in links
+    )
     return [(_joined(parts), parts) for parts in together.values()]
 
 

@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from topoopt.base.arrays import grouped
 from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.clusters.interleave.link_rotation import (
     ALIKE,
@@ -133,9 +134,7 @@ class AffinityGraph:
         root_of: dict[str, str] = {}
         for job, _, other in self.walk():
             root_of.setdefault(other, root_of.get(job, job))
-        together: dict[str, list[str]] = {}
-        for job, root in root_of.items():
-            together.setdefault(root, []).append(job)
+        together = grouped((root, job) for job, root in root_of.items())
         return tuple(tuple(jobs) for jobs in together.values())
 
     def walk(self) -> Iterator[tuple[str, str, str]]:

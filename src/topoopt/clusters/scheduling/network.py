@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from topoopt.base.arrays import Floats, Ints
-from topoopt.base.errors import InvalidInput, check_known
+from topoopt.base.errors import InvalidInput, check_fields
 from topoopt.clusters.interleave import MERGING, SHARINGS
 from topoopt.clusters.schedulers.table import SCHEDULERS
 from topoopt.routing import EcmpRoutes, Fabric, PathTable, chosen_paths, cumulative_weights, path_table
@@ -81,9 +81,7 @@ class ScheduleSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_known("scheduler", self.scheduler, SCHEDULERS)
-        check_known("merging", self.merging, MERGING)
-        check_known("sharing", self.sharing, SHARINGS)
+        check_fields(self, scheduler=SCHEDULERS, merging=MERGING, sharing=SHARINGS)
         if self.cassini and SCHEDULERS[self.scheduler].dedicated:
             raise InvalidInput(
                 f"cassini: with scheduler {self.scheduler} no job shares a link; "

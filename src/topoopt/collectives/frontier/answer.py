@@ -184,7 +184,7 @@ class CollectiveAnswer:
     def _row(self, way: Way) -> dict[str, Any]:
         sizes = self.sizes(way)
         return {
-            **{name: getattr(way, name) for name in ("schedule", "detail", "steps", "volume")},
+            **fields_of(way, "schedule", "detail", "steps", "volume"),
             "time_s": self.time_s(way),
             "over_bound": self.time_s(way) / self.time_s(self.bound) - 1,
             "quickest_from_bytes": None if sizes is None else sizes[0],
@@ -205,7 +205,7 @@ class CollectiveAnswer:
                 "server_bandwidth_bps": self.server_bps,
                 **fields_of(self.hops, "diameter", "average_hops"),
             },
-            **{name: getattr(self.chosen, name) for name in ("schedule", "detail", "steps", "volume")},
+            **fields_of(self.chosen, "schedule", "detail", "steps", "volume"),
             "time_s": self.time_s(self.chosen),
             "bound": {
                 **fields_of(self.bound, "steps", "volume"),

@@ -6,7 +6,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from topoopt.base.arrays import Ints, Ints32
+from topoopt.base.arrays import Columns, Ints, Ints32
 from topoopt.collectives.algorithms.bfb import broadcast_schedule
 from topoopt.collectives.algorithms.ring import all_gather, reduce_scatter, ring
 from topoopt.collectives.frontier.wiring import Wiring
@@ -94,7 +94,7 @@ _Order = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Orders:
+class Orders(Columns):
     """Orders of the servers, side by side.
 
     Attributes
@@ -108,9 +108,6 @@ class Orders:
     orders: tuple[_Order, ...]
     direct: bool
     share: float = 1.0
-
-    def __len__(self) -> int:
-        return len(self.orders)
 
 
 MOST_RANKS = 512

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from topoopt.base.arrays import grouped
 from topoopt.base.errors import Infeasible, InvalidInput, check_known
 from topoopt.finder.rewiring.panels import (
     DivisionProblem,
@@ -258,9 +259,7 @@ def _problem(links: Mapping[Pair, int], now: Wiring) -> DivisionProblem:
 
 def _plugged(panels: Panels, now: Wiring) -> Wiring:
     """Give every link its interfaces: its present ones, else the lowest free ones of its panel."""
-    stay: dict[tuple[int, int, int], list[Patch]] = {}
-    for patch in now.patches:
-        stay.setdefault((patch.src, patch.dst, now.panel_of(patch)), []).append(patch)
+    stay = grouped(((patch.src, patch.dst, now.panel_of(patch)), patch) for patch in now.patches)
     kept = {
         (*pair, panel): list(stay.get((*pair, panel), ())[:count])
         for pair, counts in panels.items()

@@ -6,22 +6,18 @@ from typing import Any
 
 from topoopt.base.units import format_bandwidth
 from topoopt.catalog import find_accelerator, reference_interfaces
-from topoopt.pricing import OwnershipTerms, Pricing, TrainingRun, pricing_of, server_price, usual_running
+from topoopt.pricing import (
+    RUNNING_WORDS,
+    OwnershipTerms,
+    Pricing,
+    TrainingRun,
+    pricing_of,
+    server_price,
+    usual_running,
+)
 from topoopt.schema.words import PricingWords, pick
 from topoopt.transformers import OwnedCluster, System, owned_cluster
 
-_RUNNING = {
-    "years": "years",
-    "electricity_price": "electricity_usd_per_kwh",
-    "power_usage_effectiveness": "power_usage_effectiveness",
-    "utilization": "utilization",
-    "interest": "interest_rate",
-    "colocation": "colocation_usd_per_kw_month",
-    "maintenance": "maintenance_rate",
-    "staff": "staff_usd_per_year",
-    "storage": "storage_usd",
-}
-"""Options of running costs, and the names of the fields."""
 _RUN = {"samples": "samples", "tokens": "tokens", "run_hours": "hours"}
 _SERVER = ("server_price", "server_power")
 _CALLED = {"fiber_length": "fiber_length_m"}
@@ -78,7 +74,7 @@ def ownership_terms(
     InvalidInput
         If a number is out of range, or a run has two sizes.
     """
-    given = {field: words[word] for word, field in _RUNNING.items() if word in words}
+    given = {field: words[word] for word, field in RUNNING_WORDS.items() if word in words}
     run = TrainingRun(**{field: words[word] for word, field in _RUN.items() if word in words})
     if before is not None and not pick(words, _SERVER):
         server = before.server

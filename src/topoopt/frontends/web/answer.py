@@ -13,6 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from topoopt.base.answers import fields_of
 from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import ClusterSpec
@@ -31,6 +32,7 @@ from topoopt.plans import unbeaten
 from topoopt.pricing import (
     DEFAULT_PRICES,
     LINK_TECHNOLOGIES,
+    RUNNING_WORDS,
     Iteration,
     OwnershipTerms,
     Pricing,
@@ -241,7 +243,7 @@ def terms_of(question: Question, cluster: ClusterSpec) -> OwnershipTerms:
     InvalidInput
         If a number is out of range.
     """
-    given = {field: getattr(question, word) for word, field in RUNNING.items()}
+    given = {RUNNING_WORDS[word]: value for word, value in fields_of(question, *RUNNING).items()}
     said = {field: value for field, value in given.items() if value is not None}
     server = server_price(cluster.accelerator, cluster.accelerators_per_server, price=question.server_price)
     return OwnershipTerms(usual_running(said), server)

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from shlex import quote
 from typing import Any
 
+from topoopt.base.answers import fields_of
 from topoopt.base.units import format_bandwidth, format_time, interval_s, interval_words
 from topoopt.catalog import NETWORKS, OWN, NetworkRow
 from topoopt.frontends.web.question import Question
@@ -130,7 +131,7 @@ class StudioAnswer:
         return {
             "question": self.question.words,
             "command": command_line(self.question),
-            **{name: getattr(self, name) for name in (*asked, *found)},
+            **fields_of(self, *asked, *found),
             "accuracy": ACCURACY,
             "fabrics": [
                 {

@@ -15,7 +15,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from topoopt.base.answers import ask, digest
+from topoopt.base.answers import ask, digest, fields_of
 from topoopt.base.errors import InvalidInput, TopoOptError
 from topoopt.base.workers import end_with_parent
 from topoopt.frontends.web.estimate import command_line
@@ -84,7 +84,7 @@ class PlanState:
         """Return a JSON-compatible mapping; ``ahead`` is the number of plans queued before it."""
         return {
             "id": self.key,
-            **{name: getattr(self, name) for name in ("status", "stage", "done", "total")},
+            **fields_of(self, "status", "stage", "done", "total"),
             "ahead": ahead,
             "message": self.message,
             "question": self.question.words,

@@ -5,12 +5,13 @@ from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from typing import Any
 
+from topoopt.base.answers import fields_of
 from topoopt.base.errors import InvalidInput, check_known, shown
 from topoopt.base.limits import whole
 from topoopt.base.units import parse_bandwidth
 from topoopt.catalog import find_accelerator
 from topoopt.jobs import JobRequest, request_of
-from topoopt.pricing import LINK_TECHNOLOGIES, PRICE_TABLES
+from topoopt.pricing import LINK_TECHNOLOGIES, PRICE_TABLES, RUNNING_WORDS
 from topoopt.schema.words import QuestionWords, amount, described
 from topoopt.workloads import MODELS
 from topoopt.workloads.transformer import TRANSFORMERS
@@ -19,17 +20,8 @@ FIRST_MODEL = "llama3-70b"
 """Model of a page without a question."""
 RANGE = ("low", "typical", "high")
 """Names of the catalogue's prices of a server."""
-RUNNING: Mapping[str, str] = {
-    "years": "years",
-    "utilization": "utilization",
-    "electricity_price": "electricity_usd_per_kwh",
-    "interest": "interest_rate",
-    "colocation": "colocation_usd_per_kw_month",
-    "maintenance": "maintenance_rate",
-    "staff": "staff_usd_per_year",
-    "storage": "storage_usd",
-}
-"""Options of running costs, and the names of the fields."""
+RUNNING = tuple(word for word in RUNNING_WORDS if word in QuestionWords.__annotations__)
+"""Options of running costs."""
 _LEAST = {"servers": 2, "seq": 1, "degree": 1}
 
 
@@ -132,17 +124,13 @@ def machines_of(question: Question) -> Question:
 def request_of_question(question: Question) -> JobRequest:
     """Return the request that a plan of the question starts from."""
     cluster = {
-        "servers": question.servers,
-        "degree": question.degree,
+        **fields_of(question, "servers", "degree", "accelerator", "accelerators_per_server"),
         "link_bandwidth_bps": question.bandwidth_bps,
-        "accelerator": question.accelerator,
-        "accelerators_per_server": question.accelerators_per_server,
     }
-    training = {"global_batch": question.global_batch, "seq": question.seq}
     return request_of(question.model).overlaid(
         JobRequest(
             cluster=_given(cluster),
-            training=_given(training),
+            training=_given(fields_of(question, "global_batch", "seq")),
             batch_per_accelerator=question.batch_per_accelerator or 0,
         )
     )

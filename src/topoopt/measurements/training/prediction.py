@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from topoopt.base.answers import rows_to_frame, shows_itself
+from topoopt.base.arrays import grouped
 from topoopt.base.errors import TopoOptError
 from topoopt.measurements.fit import Errors, errors_by, percent_off
 from topoopt.measurements.run_table import NotScored, Row, text
@@ -191,9 +192,7 @@ def predict_runs(runs: Runs, calibration: Calibration | None = None) -> Predicte
         Calibration for the runs of its accelerator and its relatives; all others, and all runs with None, use the
         shipped ones.
     """
-    groups: dict[str, list[Run]] = defaultdict(list)
-    for run in runs.runs:
-        groups[run.system.accelerator].append(run)
+    groups = grouped((run.system.accelerator, run) for run in runs.runs)
     predictions, others = [], list(runs.not_scored)
     for accelerator, members in groups.items():
         try:

@@ -36,21 +36,11 @@ GATED_FAMILIES = ("llama", "mistral", "mixtral", "qwen", "gemma", "deepseek", "o
 """Words in the architecture or model of a row whose feed-forward parts have three matrices."""
 FAMILIES_WITHOUT_BIASES = ("mpt",)
 """Families without biases, among those with two matrices: MPT was trained with ``no_bias`` and without dropout."""
-SHAPES = {
-    "layers": "layers",
-    "hidden": "hidden",
-    "heads": "heads",
-    "kv_heads": "kv_heads",
-    "ffn": "ffn",
-    "vocab": "vocabulary",
-    "experts": "experts",
-    "experts_per_token": "experts_per_token",
-    "expert_ffn": "expert_ffn",
-    "shared_ffn": "shared_ffn",
-    "route_groups": "route_groups",
-    "groups_per_token": "groups_per_token",
-    "head_dim": "head_dim",
-}
+_SHAPES = (
+    *("layers", "hidden", "heads", "kv_heads", "ffn", "vocabulary", "experts", "experts_per_token"),
+    *("expert_ffn", "shared_ffn", "route_groups", "groups_per_token", "head_dim"),
+)
+SHAPES = {"vocab" if shape == "vocabulary" else shape: shape for shape in _SHAPES}
 """Columns about a model, and the :class:`~topoopt.workloads.transformer.Shapes` that they are."""
 WITHOUT_MTP = r"\b(w/o|without|no) mtp\b"
 """In a model's name: its modules for further tokens are left out."""

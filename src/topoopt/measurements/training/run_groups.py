@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from topoopt.base.answers import fields_of
-from topoopt.base.arrays import Floats, Ints
+from topoopt.base.arrays import Floats, Ints, grouped
 from topoopt.measurements.run_table import text
 from topoopt.measurements.training.run import Run
 from topoopt.transformers import Bools
@@ -81,9 +81,7 @@ def paired_rows(family: Ints, accelerators: Ints, labelled: Bools, per_server: F
     family, accelerators, labelled, per_server : array, shape (runs,)
         As in :func:`families` and :func:`is_labelled`; accelerators of the job, and of a server.
     """
-    members: Mapping[int, list[int]] = defaultdict(list)
-    for row, number in enumerate(family.tolist()):
-        members[number].append(row)
+    members = grouped((number, row) for row, number in enumerate(family.tolist()))
     pairs = [
         (first, other)
         for rows in members.values()

@@ -5,7 +5,6 @@ from topoopt.plans.inventory.file import GivenInventory as GivenInventory
 from topoopt.plans.inventory.file import fitting as fitting
 from topoopt.plans.inventory.file import given_inventory as given_inventory
 from topoopt.plans.inventory.file import inventory_mapping as inventory_mapping
-from topoopt.plans.inventory.file import inventory_schema as inventory_schema
 from topoopt.plans.inventory.file import inventory_text as inventory_text
 from topoopt.plans.inventory.file import read_inventory as read_inventory
 from topoopt.plans.inventory.inventory import PANEL_KINDS as PANEL_KINDS

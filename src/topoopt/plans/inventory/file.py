@@ -256,16 +256,6 @@ def _flow(value: Any) -> str:
     return str(value) if plain else json.dumps(value)
 
 
-def inventory_schema() -> dict[str, Any]:
-    """Return the JSON Schema of an inventory file."""
-    schema = InventoryFile.model_json_schema()
-    interfaces = schema["$defs"]["ServerPart"]["properties"]["interfaces"]
-    for branch in interfaces["anyOf"]:
-        if "items" in branch:
-            branch["items"] = {"anyOf": [{"type": "string"}, branch["items"]]}
-    return schema
-
-
 Made = TypeVar("Made")
 
 

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from topoopt.base.arrays import Floats, Ints, Ints32
+from topoopt.base.arrays import Columns, Floats, Ints, Ints32
 from topoopt.routing.forwarding.addressing import Addressing
 from topoopt.routing.pair_links import PairLinks
 from topoopt.topologies import Topology, places_of
@@ -17,7 +17,7 @@ Split = Literal["hashed", "pinned"]
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
+class Ways(Columns):
     """Pairs, an address of each destination, and the share of the pair's bytes that is sent to this address.
 
     Attributes
@@ -31,9 +31,6 @@ class Ways:
     dst: Ints
     identity: Ints
     weight: Floats
-
-    def __len__(self) -> int:
-        return len(self.src)
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,6 +27,7 @@ from topoopt.schema.files.model import with_line as with_line
 from topoopt.schema.files.table import check_folder as check_folder
 from topoopt.schema.files.table import check_table_name as check_table_name
 from topoopt.schema.files.table import csv_lines as csv_lines
+from topoopt.schema.files.table import headed_rows as headed_rows
 from topoopt.schema.files.table import packaged_rows as packaged_rows
 from topoopt.schema.files.table import target_of as target_of
 from topoopt.schema.files.table import whole_file as whole_file

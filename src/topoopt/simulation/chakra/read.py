@@ -14,6 +14,7 @@ from topoopt.schema.files import is_file, read_bytes, read_json
 from topoopt.simulation.chakra.trace import (
     ATTR,
     ATTR_NAME,
+    BARRIER,
     BOOL,
     BOOL_LIST,
     COLL,
@@ -26,6 +27,7 @@ from topoopt.simulation.chakra.trace import (
     EXACT_SIZE,
     FIXED,
     ID,
+    KINDS,
     META_ATTR,
     META_VERSION,
     NAME,
@@ -51,19 +53,6 @@ from topoopt.simulation.chakra.trace import (
 from topoopt.workloads.recorded import Call, Calls, DeviceTimes, Recording
 
 _MICRO = 1e-6
-BARRIER = "barrier"
-"""Moves nothing."""
-KINDS = {
-    "ALL_REDUCE": "allreduce",
-    "REDUCE": "reduce",
-    "ALL_GATHER": "all-gather",
-    "BROADCAST": "broadcast",
-    "ALL_TO_ALL": "all-to-all",
-    "REDUCE_SCATTER": "reduce-scatter",
-    "REDUCE_SCATTER_BLOCK": "reduce-scatter",
-    "BARRIER": BARRIER,
-}
-"""Collectives by our names; a gather and a scatter do not say their root."""
 SUFFIX = ".et"
 GROUP_FILES = ("comm_group.json", "comm_groups.json")
 MOST_RANKS = 100_000

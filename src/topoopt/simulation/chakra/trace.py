@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from topoopt.base.errors import InvalidInput
+from topoopt.simulation.task_graph import COLLECTIVES
 
 VARINT, EIGHT, RUN, FOUR = 0, 1, 2, 5
 """Wire types of fields; the low three bits of the tag."""
@@ -39,14 +40,21 @@ COLLECTIVE_TYPES = (
     *("ALL_REDUCE", "REDUCE", "ALL_GATHER", "GATHER", "SCATTER", "BROADCAST", "ALL_TO_ALL"),
     *("REDUCE_SCATTER", "REDUCE_SCATTER_BLOCK", "BARRIER"),
 )
-OURS = {
+BARRIER = "barrier"
+"""Moves nothing."""
+KINDS = {
     "ALL_REDUCE": "allreduce",
+    "REDUCE": "reduce",
     "ALL_GATHER": "all-gather",
+    "BROADCAST": "broadcast",
     "ALL_TO_ALL": "all-to-all",
     "REDUCE_SCATTER": "reduce-scatter",
     "REDUCE_SCATTER_BLOCK": "reduce-scatter",
+    "BARRIER": BARRIER,
 }
-"""The collectives that a task graph knows, by our names."""
+"""Collectives by our names; a gather and a scatter do not say their root."""
+OURS = {theirs: ours for theirs, ours in KINDS.items() if ours in COLLECTIVES}
+"""Those that a task graph knows."""
 THEIRS = {ours: COLLECTIVE_TYPES.index(theirs) for theirs, ours in reversed(OURS.items())}
 """Numbers of the collectives, by our names."""
 META_VERSION, META_ATTR = 1, 2

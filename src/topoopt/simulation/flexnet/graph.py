@@ -17,7 +17,7 @@ from typing import TypeAlias, Union
 import numpy as np
 from numpy.typing import NDArray
 
-from topoopt.base.arrays import Ints, owners
+from topoopt.base.arrays import Columns, Ints, owners
 from topoopt.base.errors import InvalidInput
 
 TEXT = "text"
@@ -64,31 +64,25 @@ Bytes8 = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)
-class Connections:
+class Connections(Columns):
     """Cables: ``nconn`` duplex ones between two nodes."""
 
     fromnode: NDArray[np.uint32]
     tonode: NDArray[np.uint32]
     nconn: NDArray[np.uint32]
 
-    def __len__(self) -> int:
-        return len(self.fromnode)
-
 
 @dataclass(frozen=True, eq=False)
-class Operators:
+class Operators(Columns):
     """The model's operators; nothing in the file says which task belongs to which."""
 
     opid: Bytes8
     type: NDArray[np.int32]
     name: tuple[str, ...]
 
-    def __len__(self) -> int:
-        return len(self.opid)
-
 
 @dataclass(frozen=True, eq=False)
-class Tasks:
+class Tasks(Columns):
     """Tasks; numbers of tasks and devices are any distinct 64-bit numbers.
 
     Attributes
@@ -113,12 +107,9 @@ class Tasks:
     next_first: Ints
     next: Bytes8
 
-    def __len__(self) -> int:
-        return len(self.type)
-
 
 @dataclass(frozen=True, eq=False)
-class Devices:
+class Devices(Columns):
     """Devices; a task runs on one.
 
     Attributes
@@ -137,12 +128,9 @@ class Devices:
     deviceproperty: Bytes8
     bandwidth: Bytes8
 
-    def __len__(self) -> int:
-        return len(self.type)
-
 
 @dataclass(frozen=True, eq=False)
-class RouteRows:
+class RouteRows(Columns):
     """Routes: the paths of each pair, and each path's nodes with both ends and its probability.
 
     Route r has the paths ``path_first[r] : path_first[r+1]``, path p the nodes
@@ -155,9 +143,6 @@ class RouteRows:
     hop_first: Ints
     hopnode: NDArray[np.uint32]
     chance: NDArray[np.float32]
-
-    def __len__(self) -> int:
-        return len(self.fromnode)
 
 
 @dataclass(frozen=True, slots=True)

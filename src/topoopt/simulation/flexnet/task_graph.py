@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from topoopt.base.arrays import Ints
+from topoopt.base.arrays import Columns, Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.routing import Fabric
 from topoopt.simulation.flexnet.fabric import RingPlan, cables, ring_plan, routes_of
@@ -60,7 +60,7 @@ MEMORY_BYTES_PER_MS = 33554432.0
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
+class _Rows(Columns):
     """Tasks to be written, by task of ours that each comes from.
 
     ``src`` and ``dst`` are -1 except for transfers; ``members`` has the ordered members of each AllReduce row.
@@ -72,9 +72,6 @@ class _Rows:
     dst: Ints
     size_bytes: Ints
     members: tuple[tuple[int, ...], ...]
-
-    def __len__(self) -> int:
-        return len(self.origin)
 
 
 def flexnet_graph(

@@ -250,14 +250,6 @@ def _share_anew(x: Sharing, net: Links) -> float:
     return next_end
 
 
-@entry
-@stamped(FLUID_STAMP)
-def max_min_levels(x: Sharing, net: Links) -> None:
-    """Set the fair level of all active classes, on links that know of none."""
-    list_active(x, net)
-    fill(x, net)
-
-
 @compiled
 def insert(x: Sharing, connection: int) -> None:
     """Put a connection among those of its class, in the order in which they will be done."""

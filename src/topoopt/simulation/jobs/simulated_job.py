@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from topoopt.base.answers import fields_of
 from topoopt.base.errors import InvalidInput, check_known, unknown_name
 from topoopt.base.limits import whole
 from topoopt.catalog import DEFAULT_LATENCY_S, NETWORKS, OWN, networks_of
@@ -201,7 +202,7 @@ def _shape(name: str, choice: FabricChoice, switches: bool) -> FabricShape:
         wiring=choice.wiring or "",
         delay_s=choice.reconfiguration_delay_s,
         host_forwarding=choice.host_forwarding,
-        **{field: getattr(choice, field) for field in _REGIONAL_FIELDS},
+        **fields_of(choice, *_REGIONAL_FIELDS),
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from topoopt.base.errors import InvalidInput, check_known
+from topoopt.base.errors import InvalidInput, check_known, check_least
 from topoopt.simulation.flows.mltcp_weight import Aggressiveness
 
 UNBOUNDED_PACKETS = 1e9
@@ -253,15 +253,7 @@ class PacketOptions:
             ("progress_of", self.progress_of, PROGRESS_OF),
         ):
             check_known(name, value, known)
-        for name, least in (
-            ("mark_packets", 0),
-            ("pfc_packets", 0),
-            ("buffer_packets", 1),
-            ("memory_limit_bytes", 1),
-        ):
-            amount = getattr(self, name)
-            if amount is not None and amount < least:
-                raise InvalidInput(f"{name}: must be >= {least}, got {amount}")
+        check_least(self, mark_packets=0, pfc_packets=0, buffer_packets=1, memory_limit_bytes=1)
         if self.timeout_min_s is not None and not 0 < self.timeout_min_s < float("inf"):
             raise InvalidInput(f"timeout_min_s: must be positive, got {self.timeout_min_s}")
         if self.weights is None:

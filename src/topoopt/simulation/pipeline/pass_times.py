@@ -9,7 +9,7 @@ from math import isnan
 
 import numpy as np
 
-from topoopt.base.arrays import Floats, Ints, entries_of
+from topoopt.base.arrays import Floats, Ints, entries_of, grouped
 from topoopt.routing import Fabric
 from topoopt.simulation.flows.flows import Flows, make_flows
 from topoopt.simulation.options import SimulationOptions
@@ -298,10 +298,11 @@ def _sent_s(step: PipelinedStep, sends: dict[tuple[int, int], tuple[Ints, Ints]]
 
 def _inside_s(step: PipelinedStep, exchanges: list[Ints], links: LinkTime) -> Floats:
     """Return the sum over turns of the longest exchange of each turn, shape (directions, chunks)."""
-    turns: dict[tuple[int, int, int], list[int]] = defaultdict(list)
-    for index, one in enumerate(step.exchanges):
-        if one.moment == "inside":
-            turns[PASSES.index(one.direction), one.chunk, one.turn].append(index)
+    turns = grouped(
+        ((PASSES.index(one.direction), one.chunk, one.turn), index)
+        for index, one in enumerate(step.exchanges)
+        if one.moment == "inside"
+    )
     inside_s = np.zeros(step.pass_s.shape)
     for (direction, chunk, _), indices in turns.items():
         tasks = [exchanges[index] for index in indices]

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from topoopt.base.answers import fields_of
 from topoopt.base.arrays import Floats, Ints, Ints32
 from topoopt.base.errors import InvalidInput
 from topoopt.simulation.task_graph import (
@@ -306,11 +307,7 @@ def _assemble(
         TaskRows(
             TRANSFER,
             len(transfers.before),
-            src=transfers.src,
-            dst=transfers.dst,
-            size_bytes=transfers.size_bytes,
-            operator=transfers.operator,
-            phase=transfers.phase,
+            **fields_of(transfers, "src", "dst", "size_bytes", "operator", "phase"),
         )
     )
     draft.wait(local.before, local.after)

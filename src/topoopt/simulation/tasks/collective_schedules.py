@@ -14,6 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
+from topoopt.base.answers import fields_of
 from topoopt.base.arrays import Floats, Ints, owners
 from topoopt.base.errors import InvalidInput
 from topoopt.collectives import (
@@ -174,17 +175,12 @@ def _played(graph: TaskGraph, played: dict[int, Moves]) -> TaskGraph:
         kind,
         len(graph),
         np.where(gone, 0.0, graph.duration_s),
-        server=graph.server,
         src=src,
         dst=dst,
         size_bytes=np.where(gone, 0, graph.size_bytes),
         collective=np.where(gone, -1, graph.collective),
         members=tuple(graph.members(task) for task in left),
-        operator=graph.operator,
-        phase=graph.phase,
-        iteration=graph.iteration,
-        accelerator=graph.accelerator,
-        job=graph.job,
+        **fields_of(graph, "server", "operator", "phase", "iteration", "accelerator", "job"),
     )
     rows, before, after, first = [own_rows], [], [], len(graph)
     for task, moves in played.items():

@@ -73,8 +73,8 @@ class TrainedJob:
             "iteration_time_s": self.iteration.time_s,
             "reference_time_s": self.reference_time_s,
             **fields_of(self.iteration, "samples", "tokens"),
-            **{name: getattr(owned, name) for name in ("usd_per_hour", "usd_per_sample", "usd_per_token")},
-            **{name: getattr(owned, name) for name in ("usd_per_run", "run_hours")},
+            **fields_of(owned, "usd_per_hour", "usd_per_sample", "usd_per_token"),
+            **fields_of(owned, "usd_per_run", "run_hours"),
         }
 
 

@@ -208,7 +208,7 @@ class Turn:
     def to_json(self) -> dict[str, Any]:
         """Return the turn as a mapping."""
         return {
-            **{name: getattr(self, name) for name in ("kind", "name", "was", "value")},
+            **fields_of(self, "kind", "name", "was", "value"),
             "network": None if self.network is None else self.network.network.name,
             "certain": self.certain,
         }

@@ -6,6 +6,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
+from topoopt.base.answers import fields_of
 from topoopt.base.errors import Infeasible, InvalidInput, TopoOptError, check_known
 from topoopt.base.units import format_bandwidth
 from topoopt.catalog import MOST_INTERFACES, NETWORKS, compared_by, networks_of
@@ -188,7 +189,7 @@ class Owner:
         energy = ("electricity_usd_per_kwh", "power_usage_effectiveness", "utilization", "interest_rate")
         others = ("colocation_usd_per_kw_month", "maintenance_rate", "staff_usd_per_year", "storage_usd")
         return how | {
-            **{name: getattr(running, name) for name in (*energy, *others)},
+            **fields_of(running, *energy, *others),
             "left_out": list(running.left_out),
             "server": server.basis,
             "server_usd": server.usd,

@@ -21,7 +21,6 @@ from topoopt.studies.failure.failure_rates import USUAL_REPAIRER as USUAL_REPAIR
 from topoopt.studies.failure.failure_rates import FailureRates as FailureRates
 from topoopt.studies.failure.failure_rates import Rate as Rate
 from topoopt.studies.failure.failure_rates import Repairer as Repairer
-from topoopt.studies.failure.failure_rates import rates_schema as rates_schema
 from topoopt.studies.failure.failure_rates import read_rates as read_rates
 from topoopt.studies.failure.failure_rates import repaired_by as repaired_by
 from topoopt.studies.failure.failure_rates import repairers as repairers

@@ -73,10 +73,7 @@ class FailureAnswer:
             "failure": str(self.prediction.failure),
             "broken": named_patch_rows(self.inventory, situation.wiring, situation.broken),
             **fields_of(self, "simulator", "optics"),
-            "before": {
-                name: getattr(before, name)
-                for name in ("iteration_time_s", "compute_time_s", "link_bytes_max")
-            },
+            "before": fields_of(before, "iteration_time_s", "compute_time_s", "link_bytes_max"),
             "during": by_name.get(self.prediction.during.way.name),
             "repairs": rows,
             "repaired": by_name[chosen.way.name],

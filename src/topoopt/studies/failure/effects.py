@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from math import gcd
 
 from topoopt.base.answers import Progress, silent
+from topoopt.base.arrays import grouped
 from topoopt.base.errors import Infeasible
-from topoopt.finder.rewiring import Patch, Wiring
+from topoopt.finder.rewiring import Wiring
 from topoopt.plans import Plan
 from topoopt.pricing import Plane, network_bill, pricing_of
 from topoopt.studies.failure.failure_rates import FailureRates
@@ -151,10 +152,9 @@ def _links(plan: Plan, wiring: Wiring) -> list[tuple[Failure, float]]:
     servers = plan.job.cluster.servers
     if not plan.fabric.topology.offsets:
         return _evenly(FailedLink(patch.src, patch.dst) for patch in wiring.patches)
-    kinds: dict[int, list[Patch]] = {}
-    for patch in wiring.patches:
-        step = (patch.dst - patch.src) % servers
-        kinds.setdefault(min(step, servers - step) if wiring.links == "duplex" else step, []).append(patch)
+    steps = ((patch.dst - patch.src) % servers for patch in wiring.patches)
+    strides = (min(step, servers - step) if wiring.links == "duplex" else step for step in steps)
+    kinds = grouped(zip(strides, wiring.patches, strict=True))
     return [
         (FailedLink(some[0].src, some[0].dst), len(some) / len(wiring.patches)) for some in kinds.values()
     ]

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from pydantic import Field, TypeAdapter
 
@@ -222,19 +221,3 @@ def read_rates(path: str | Path) -> FailureRates:
     rates = {kind: Rate(part.mtbf, part.repair, part.origin) for kind, part in parts.items() if part}
     others = file.model_dump(include={"spare_servers", "move_fibers", "look_ahead", "optics"})
     return FailureRates(rates, file.restart, file.checkpoint, moves_begin_s=file.moves_begin, **others)
-
-
-def rates_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a file of rates; times are text with a unit."""
-    schema: dict[str, Any] = _times_as_text(RatesFile.model_json_schema())
-    return schema
-
-
-def _times_as_text(node: Any) -> Any:
-    if isinstance(node, dict):
-        if node.get("type") == "number":
-            plain = {key: value for key, value in node.items() if key not in ("type", "default")}
-            default = {"default": f"{node['default']:g} s"} if "default" in node else {}
-            return {**plain, "type": "string", **default}
-        return {key: _times_as_text(value) for key, value in node.items()}
-    return [_times_as_text(value) for value in node] if isinstance(node, list) else node

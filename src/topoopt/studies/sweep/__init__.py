@@ -1,7 +1,6 @@
 """Many plans, stored and resumable, computed by processes or a Ray cluster."""
 
 from topoopt.studies.sweep.axes import request_of as request_of
-from topoopt.studies.sweep.axes import sweep_schema as sweep_schema
 from topoopt.studies.sweep.compute import solve as solve
 from topoopt.studies.sweep.file import Sweep as Sweep
 from topoopt.studies.sweep.file import make_sweep as make_sweep

@@ -17,6 +17,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
+from topoopt.base.answers import fields_of
 from topoopt.base.errors import InvalidInput, unknown_name
 from topoopt.catalog import LINK_MODES, NETWORKS, OWN, PRECISIONS, ClusterSpec
 from topoopt.collectives import COLLECTIVE_ALIASES, COLLECTIVE_NAMES
@@ -183,7 +184,7 @@ class _OfEveryJob(Strict):
 
     def axes(self) -> dict[str, list[Any]]:
         """Return the values of every key that was given, by the field of Point that it means."""
-        by_key = {key: getattr(self, key) for key in KEYS}
+        by_key = fields_of(self, *KEYS)
         return {FIELD_OF_KEY.get(key, key): values for key, values in by_key.items() if values is not None}
 
 
@@ -235,11 +236,6 @@ FIELD_OF_KEY = {
     "search": "mode",
 }
 KEY_OF_FIELD = {field: key for key, field in FIELD_OF_KEY.items()}
-
-
-def sweep_schema() -> dict[str, Any]:
-    """Return the JSON schema of sweep files."""
-    return SweepModel.model_json_schema()
 
 
 def is_model_file(word: str, folder: str | Path) -> bool:

@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any, Final, Protocol
 
-from topoopt.base.answers import digest
+from topoopt.base.answers import digest, fields_of
 from topoopt.catalog import ClusterSpec
 from topoopt.jobs import Job, JobSettings, TransformerWork, job_mfu
 from topoopt.schema.files import noun_from
@@ -85,7 +85,7 @@ class Point:
     @cached_property
     def digest(self) -> str:
         """Identifier of the point: the SHA-256 of all its settings."""
-        return _digest({name: getattr(self, name) for name in POINT_FIELDS})
+        return _digest(fields_of(self, *POINT_FIELDS))
 
     @cached_property
     def plan_digest(self) -> str:

@@ -189,7 +189,7 @@ class VerificationAnswer:
         """Return everything as one mapping."""
         return {
             "source": self.name,
-            **{name: getattr(self, name) for name in ("kind", "servers", "degree", "passed")},
+            **fields_of(self, "kind", "servers", "degree", "passed"),
             "checks": self._rows(),
         }
 

@@ -169,7 +169,7 @@ class WiringAnswer:
         wiring, hops = self.wiring, self.chosen.hops
         strides = wiring.recipe.get("strides")  # of a file, anything
         return {
-            **{name: getattr(wiring, name) for name in ("servers", "degree", "links", "family")},
+            **fields_of(wiring, "servers", "degree", "links", "family"),
             "strides": strides if isinstance(strides, list) else [],
             **fields_of(hops, "diameter", "average_hops"),
             "moore_average_hops": self.moore_average_hops,

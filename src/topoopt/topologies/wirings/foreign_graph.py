@@ -66,14 +66,7 @@ class ForeignGraph:
     all_named: bool = False
 
 
-_BANDWIDTH = {
-    "bandwidth": 1.0,
-    "bw": 1.0,
-    "speed": 1.0,
-    "bandwidth_bps": 1.0,
-    "bw_bps": 1.0,
-    "speed_bps": 1.0,
-}
+_BANDWIDTH = dict.fromkeys(("bandwidth", "bw", "speed", "bandwidth_bps", "bw_bps", "speed_bps"), 1.0)
 _BANDWIDTH |= {f"{word}_gbps": 1e9 for word in ("bandwidth", "bw", "speed")} | {"gbps": 1e9}
 _LATENCY = {"latency": 1.0, "delay": 1.0, "latency_s": 1.0, "delay_s": 1.0}
 _LATENCY |= {

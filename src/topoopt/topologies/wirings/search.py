@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 
 from topoopt.base.answers import Progress, silent
-from topoopt.base.errors import Infeasible, InvalidInput, check_known
+from topoopt.base.errors import Infeasible, InvalidInput, check_known, check_least
 from topoopt.base.limits import finite
 from topoopt.catalog import ClusterSpec
 from topoopt.schema.files import packaged_rows
@@ -62,8 +62,7 @@ class WiringRequest:
             raise InvalidInput(
                 f"budget: expected seconds >= 0, a day ({_LONGEST_SEARCH_S:,}) at most, got {self.budget_s:g}"
             )
-        if self.seed < 0:
-            raise InvalidInput(f"seed: must be >= 0, got {self.seed}")
+        check_least(self, seed=0)
         if self.degree >= self.servers:
             raise InvalidInput(
                 f"degree: {self.servers - 1} interfaces reach every other of {self.servers} servers, got "

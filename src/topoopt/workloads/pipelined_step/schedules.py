@@ -18,12 +18,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from topoopt.base.arrays import Ints
+from topoopt.base.arrays import Columns, Ints
 from topoopt.base.errors import InvalidInput
 
 
 @dataclass(frozen=True, eq=False)
-class Schedule:
+class Schedule(Columns):
     """Passes of one worker in their order, each array of shape (passes,).
 
     Attributes
@@ -44,9 +44,6 @@ class Schedule:
     micro_batch: Ints
     begin: Ints
     end: Ints
-
-    def __len__(self) -> int:
-        return len(self.chunk)
 
 
 FORWARD, BACKWARD, WEIGHTS = range(3)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.base.arrays import Ints
-from topoopt.base.errors import InvalidInput, check_known
+from topoopt.base.errors import InvalidInput, check_fields
 from topoopt.workloads.pipelined_step.schedules import ORDERS, Order, Schedule
 from topoopt.workloads.ring_law import RING_PASSES
 from topoopt.workloads.traffic import AllReduceGroup, AllToAllGroup, Traffic, Transfers, merged_traffic
@@ -78,9 +78,7 @@ class Exchange:
     nic_s: float = 0.0
 
     def __post_init__(self) -> None:
-        check_known("direction", self.direction, PASSES)
-        check_known("moment", self.moment, MOMENTS)
-        check_known("collective", self.collective, COLLECTIVE_KINDS)
+        check_fields(self, direction=PASSES, moment=MOMENTS, collective=COLLECTIVE_KINDS)
         if self.count < 1:
             raise InvalidInput(f"exchange: count: expected an integer >= 1, got {self.count}")
         if self.pair_bytes and (self.moment == "before" or self.collective != "all-to-all"):
@@ -138,7 +136,7 @@ class Synchronization:
     gather_nic_s: float = 0.0
 
     def __post_init__(self) -> None:
-        check_known("collective", self.collective, COLLECTIVE_KINDS[:2])
+        check_fields(self, collective=COLLECTIVE_KINDS[:2])
         if not 0 <= self.overlap <= 1:
             raise InvalidInput(f"synchronization: overlap: expected 0 to 1, got {self.overlap:g}")
 
@@ -239,7 +237,7 @@ class PipelinedStep:
             )
         _check_number("pipelined step: micro_batches", self.micro_batches, 1)
         _check_seconds("optimizer_s", self.optimizer_s)
-        check_known("schedule", self.schedule, ORDERS)
+        check_fields(self, schedule=ORDERS)
         self._check_chunks()
         for one in self.exchanges:
             if one.direction == "weights" and not self.splits:

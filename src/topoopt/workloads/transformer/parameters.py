@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
 
+from topoopt.base.arrays import grouped
 from topoopt.base.errors import InvalidInput
 from topoopt.workloads.transformer.model import TransformerModel
 
@@ -361,9 +362,7 @@ def layer_kinds(model: TransformerModel) -> tuple[LayerKind, ...]:
     >>> [(kind.is_moe, len(kind.layers)) for kind in layer_kinds(find_transformer("deepseek-v3"))]
     [(False, 3), (True, 58)]
     """
-    found: dict[tuple[str, str], list[int]] = {}
-    for layer in range(model.layers):
-        found.setdefault((model.mixer(layer), model.feed_forward(layer)), []).append(layer)
+    found = grouped(((model.mixer(layer), model.feed_forward(layer)), layer) for layer in range(model.layers))
     return tuple(
         LayerKind(_only(model, *kind), kind[1] == "E", *kind, tuple(layers)) for kind, layers in found.items()
     )

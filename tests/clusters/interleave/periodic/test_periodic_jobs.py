@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.simulation.fluid.max_min import max_min_rates
 from topoopt.base.errors import InvalidInput
 from topoopt.clusters.interleave import (
     CommunicationProfile,
@@ -20,7 +21,7 @@ from topoopt.clusters.interleave import (
     run_periodic_jobs,
     static_sharing,
 )
-from topoopt.simulation import DECREASING, Aggressiveness, max_min_rates
+from topoopt.simulation import DECREASING, Aggressiveness
 
 C = 50e9
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.base.arrays import Floats
-from topoopt.base.errors import InvalidInput, check_known, shown
+from topoopt.base.errors import InvalidInput, shown
 from topoopt.base.limits import LARGEST_NUMBER
-from topoopt.schema.files import csv_lines, read_text, write_csv
+from topoopt.schema.files import headed_rows, read_text, write_csv
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,20 +89,16 @@ def read_counters(path: str | Path) -> Mapping[str, ByteCurve]:
         ascend, a counter that falls, and links of fewer than three rows.
     """
     place = str(path)
-    rows = [row for row in csv_lines(read_text(path), place) if any(cell.strip() for cell in row[1])]
-    if not rows:
-        raise InvalidInput(f"{place}: expected a header row such as time_s,sent_bytes, got an empty file")
-    header = [cell.strip() for cell in rows[0][1]]
+    expected = "a header row such as time_s,sent_bytes"
+    header, rows = headed_rows(read_text(path), place, COLUMNS, expected)
     time, value = _columns(header, place)
     samples: dict[str, list[Sample]] = {}
-    for line, cells in rows[1:]:
-        here = f"{place}: line {line}"
-        if len(cells) != len(header):
-            raise InvalidInput(f"{here}: expected {len(header)} cells as in the header, got {len(cells)}")
-        name = cells[header.index(LINK)].strip() if LINK in header else ""
-        when = _number(cells[header.index(time)], f"{here}: {time}") * TIMES[time]
-        amount = _number(cells[header.index(value)], f"{here}: {value}", 0.0)
-        samples.setdefault(name, []).append((when, amount * {**COUNTERS, **RATES}[value], line))
+    for line, here, cells in rows:
+        when = _number(cells[time], f"{here}: {time}") * TIMES[time]
+        amount = _number(cells[value], f"{here}: {value}", 0.0)
+        samples.setdefault(cells.get(LINK, ""), []).append(
+            (when, amount * {**COUNTERS, **RATES}[value], line)
+        )
     if not samples:
         raise InvalidInput(f"{place}: expected rows of {', '.join(header)} below the header, got none")
     return {name: _curve(rows, place, name, value in RATES) for name, rows in samples.items()}
@@ -115,10 +111,6 @@ def write_counters(path: str | os.PathLike[str], rows: Iterable[tuple[float, str
 
 def _columns(header: Sequence[str], place: str) -> tuple[str, str]:
     """Return the names of the columns of time and of the value."""
-    for number, name in enumerate(header):
-        check_known(f"{place}: column {number + 1}", name, COLUMNS)
-        if name in header[:number]:
-            raise InvalidInput(f'{place}: column {number + 1}: "{name}" stands twice')
     found = []
     for kinds in (tuple(TIMES), (*COUNTERS, *RATES)):
         of_kind = [name for name in header if name in kinds]

@@ -204,11 +204,6 @@ class ProfileFile(Strict):
     )
 
 
-def profile_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a job file."""
-    return ProfileFile.model_json_schema()
-
-
 def read_profile(path: str | Path) -> CommunicationProfile:
     """Return the profile of a job file, YAML or JSON.
 
