@@ -61,7 +61,7 @@ MEMORY_BYTES_PER_MS = 33554432.0
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """Tasks to be written, by task of ours that each comes from.
+    """Tasks to be written, by their task of origin.
 
     ``src`` and ``dst`` are -1 except for transfers; ``members`` has the ordered members of each AllReduce row.
     """
