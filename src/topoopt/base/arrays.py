@@ -36,7 +36,7 @@ class Columns:
 
 
 def first_least(values: Floats) -> int:
-    """Return the place of the least value; of those that differ in rounding only, the first.
+    """Return the place of the least value; the first of those equal up to rounding.
 
     Sums of the same terms differ in their last digits with their order and with the processor: none of them is better.
 

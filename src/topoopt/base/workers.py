@@ -47,7 +47,7 @@ def in_threads(function: Callable[[T], R], items: Iterable[T]) -> list[R]:
     """Return the function's results for all items, in order; runs in threads, so code without the GIL runs in
     parallel.
 
-    Whatever is raised ends it, without those that have not begun.
+    Any exception ends it; tasks not yet begun are not run.
     """
     rows = list(items)
     threads = min(len(rows), os.cpu_count() or 1, _MOST_THREADS)

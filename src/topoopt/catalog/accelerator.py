@@ -159,7 +159,7 @@ class EfficiencyRow:
 
 @dataclass(frozen=True, slots=True)
 class HostLink:
-    """The link to the host, with its rate each way."""
+    """Link to the host, with its rate per direction."""
 
     link: str
     bytes_per_s: Positive
@@ -198,7 +198,7 @@ class AcceleratorFile(Strict):
 
 
 def accelerators() -> tuple[Accelerator, ...]:
-    """Return every accelerator of the catalogue, in its order, with those that plug-ins add."""
+    """Return every accelerator of the catalogue, in its order, including those of plug-ins."""
     return tuple(one.accelerator for one in accelerator_files())
 
 

@@ -27,7 +27,7 @@ class ClusterSpec:
     degree : int
         Interfaces per server, 1 to 72. More than there are other servers gives parallel links.
     link_bandwidth_bps : float
-        Bandwidth of one interface, each way.
+        Bandwidth of one interface per direction.
     accelerator : str
         A name or alias of the catalogue.
     intra_server_bandwidth_bps : float

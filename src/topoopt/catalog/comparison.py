@@ -13,7 +13,7 @@ from topoopt.schema.files import Amount
 Case = TypeVar("Case")
 Row = TypeVar("Row")
 Skipped = tuple[tuple[str, str], ...]
-"""Labels of networks that were left out, each with the reason."""
+"""Labels of omitted networks, each with the reason."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class NetworkRow:
     description : str
         The fabric and where its bandwidth comes from.
     server_bandwidth_bps : float
-        All links of a server together, each way.
+        Total bandwidth of the links of a server, per direction.
     variant : str
         Label that distinguishes the network from others of its fabric, such as ``priced``.
     cost_usd, power_w : float or None
@@ -83,7 +83,7 @@ def compare(
     on_progress: Progress = silent,
     stage: str = "networks",
 ) -> Table[Row]:
-    """Evaluate every network, and leave out those that cannot be built, priced or used, with the reason.
+    """Evaluate every network; omit, with the reason, networks that cannot be built, priced or used.
 
     Parameters
     ----------

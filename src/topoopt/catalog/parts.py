@@ -190,7 +190,7 @@ def find_optical_switch(name: str) -> OpticalSwitch:
 
 
 def choose_optics(servers: int, change_interval_s: float, overhead: float = 0.1) -> tuple[OpticalChoice, ...]:
-    """Return every technology with its verdict: those that suit first, the slowest (and cheapest) of them first.
+    """Return every technology with its verdict: suitable ones first, from the slowest (and cheapest).
 
     Parameters
     ----------

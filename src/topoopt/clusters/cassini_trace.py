@@ -181,7 +181,7 @@ def _poisson(
 def _dynamic(
     settings: CassiniTraceSettings, servers: int, dedicated: Dedicated, rng: np.random.Generator
 ) -> tuple[TraceJob, ...]:
-    """Return jobs that have most of the cluster, and then jobs for all that is left, at once."""
+    """Return jobs that have most of the cluster, and then jobs for all remaining servers, at once."""
     jobs: list[TraceJob] = []
     free, largest = servers, max(WORKERS[0], servers // 4)
     for kept, at_s in ((round(servers * (1 - BUSY_SERVERS)), 0.0), (0, CHANGE_S)):

@@ -1,4 +1,4 @@
-"""The state of a cluster between two events: jobs to come, queued and running, and the plans that they have."""
+"""The state of a cluster between two events: jobs to come, queued and running, and their plans."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -41,7 +41,7 @@ class Prepared:
     Attributes
     ----------
     work : float
-        Iterations to do, on as many servers as the trace asks for.
+        Iterations to do, on the servers that the trace requests.
     plans : mapping from number of servers to JobPlan
         Plans for every size that the job may have on this cluster.
     """
@@ -52,7 +52,7 @@ class Prepared:
 
     @property
     def wish(self) -> int:
-        """The servers that it asks for, or the most that the cluster has for it."""
+        """Requested servers, at most those that the cluster has."""
         return max(size for size in self.plans if size <= max(self.job.servers, min(self.plans)))
 
 
@@ -107,7 +107,7 @@ class ActiveJob(CountedJob):
         return max(self._work - self.done, 0.0) * iteration_s * self.job.servers / size
 
     def begin(self, now_s: float) -> None:
-        """Start to iterate, or go on after a change of size."""
+        """Start to iterate, or continue after a change of size."""
         self.running, self._since_s = True, now_s
 
     def resize(self, shard: Shard, now_s: float, ready_s: float) -> None:

@@ -37,7 +37,7 @@ class CourseFabric(NetworkRow):
     pace : Pace
         Returns iteration times of jobs that run side by side.
     switching : tuple of Switching
-        One where jobs have links of their own, none where they share those that are there.
+        One where jobs have their own links, none where they share existing ones.
     rule : str
         Name in ``NETWORKS.sizings()``, empty where jobs have links of their own.
     """
@@ -136,7 +136,7 @@ def _servers(jobs: Sequence[TraceJob], settings: ClusterSettings) -> list[tuple[
 
 
 def buildable_fabrics(names: Sequence[str], settings: ClusterSettings) -> Table[CourseFabric]:
-    """Return the fabrics of several names; shared ones that cannot be built are left out.
+    """Return the fabrics of several names; shared ones that cannot be built are omitted.
 
     Raises
     ------

@@ -73,7 +73,7 @@ class IterationTimes:
     mean_s : float
         Mean over many iterations, which determines the end of the job.
     samples_s : tuple of float
-        Single iterations that were simulated, at least one; percentiles are taken over them.
+        Simulated single iterations, at least one, over which percentiles are computed.
     sends : ServedSends
         Watched sends: on shared links, and of served models.
     alone_s : float

@@ -128,7 +128,7 @@ class JobRecord:
     completion_time_s : float
         Time from arrival to end.
     iterations : float
-        Done on the servers that the trace asks for; an iteration of an elastic job on half of them counts half.
+        Done on the servers that the trace requests; an iteration of an elastic job on half of them counts half.
     moves : int
         Fibers plugged in for it.
     resizes : tuple of (float, int)
@@ -229,11 +229,11 @@ class FabricRun(NetworkRow):
         as that part.
     schedule : Schedule or None
         Allocation of single workers by a scheduler. ``rewiring_s`` is then the time of restarts, and ``moves`` counts
-        workers that go on on another server.
+        workers that continue on another server.
     on_front : bool or None
         Whether no other fabric of the result beats it in price and mean iteration time; None where it has no price.
     dominated_by : tuple of str
-        Labels of those that do, the fastest first.
+        Their labels, the fastest first.
     cost_low_usd, cost_high_usd, cheaper_share, faster_share : float or None
         See :class:`topoopt.plans.Standing`.
     """

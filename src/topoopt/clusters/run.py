@@ -326,7 +326,7 @@ def grow(state: ClusterState) -> None:
 
 
 def resize(state: ClusterState, job: ActiveJob, servers: tuple[int, ...]) -> None:
-    """Let a job go on with other servers; it pauses while its links are made."""
+    """Continue a job on other servers; it pauses while its links are made."""
     state.pause(job)
     plan = job.plans[len(servers)]
     choice = state.shards.choose(servers, len(servers))

@@ -67,7 +67,7 @@ class WatchedSends:
 
 
 NO_LIMIT_S = 1e15
-"""Stands in for an objective that was not given."""
+"""Default for a missing objective."""
 
 
 def served_record(

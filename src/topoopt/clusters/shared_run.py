@@ -10,7 +10,7 @@ bursts; as long as it still repeats many times within the longer one's iteration
 Where jobs really meet: links that may be saturated, and the jobs that meet on them.
 
 Most links of a fabric never decide a fair share: a server's own link is fuller than those above it that carry a part
-of the same bytes. They are left out, which changes no rate.
+of the same bytes. They are omitted, which changes no rate.
 """
 
 import zlib

@@ -7,7 +7,7 @@ that sends, and the duration of a task is its lead.
 Within a class, tasks that send at the same time share its rate equally, so it keeps one virtual clock (bytes served to
 each) and its tasks in order of the clock value at which they end. Against other classes it weighs 1, or, if every
 collective has connections of its own, as much as it has tasks that send. While that stays, so do all rates, and the
-clocks of other classes are let be.
+clocks of other classes are unchanged.
 """
 
 from typing import NamedTuple

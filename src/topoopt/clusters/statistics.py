@@ -21,13 +21,13 @@ class CountedJob:
     index : int
         In order of arrival.
     end_s : float
-        End if iterations go on at the present pace; infinite until that is known.
+        End at the current pace of iterations; infinite until it is known.
     weights : mapping from seconds to iterations
         Number of iterations by duration.
     run_s, alone_s : float
         Time of all iterations, and their time on the same servers without other jobs.
     done : float
-        Iterations done, counted on as many servers as the trace asks for.
+        Iterations done, counted on the servers that the trace requests.
     moves : int
         Fibers or workers moved for it.
     """
@@ -84,7 +84,7 @@ def fabric_run(
     weighting: str,
     parts: int = 1,
 ) -> FabricRun:
-    """Return the results of a fabric from its jobs, all of which have ended.
+    """Return the results of a fabric from its jobs, all ended.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ class TraceJob:
         A model of the zoo or one of its variants, of which a plain name means the variant for its number of servers;
         or a transformer.
     servers : int
-        Servers that it asks for, at least 2.
+        Requested servers, at least 2.
     iterations : float
         Training steps to do on ``servers`` servers; 0 where ``duration_s`` says it.
     duration_s : float

@@ -251,7 +251,7 @@ class _Machine:
                         ready.append(one)
 
     def _step(self, block: _Block) -> list[_Block]:
-        """Do the next step of a thread block, with that of its peer; return those that went on."""
+        """Do the next step of a thread block, with that of its peer; return the blocks that advanced."""
         step = block.steps[block.done]
         if not _may_go_on(block, self.by_number, self.waiting):
             return []

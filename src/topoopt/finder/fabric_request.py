@@ -93,7 +93,7 @@ class FabricRequest:
     ----------
     servers : int
     degree, bandwidth_bps : int, float
-        Interfaces of a server, and the bandwidth of one, each way.
+        Interfaces of a server, and the bandwidth of one per direction.
     groups : sequence of tuple of int
         Members of each AllReduce group, as :attr:`topoopt.simulation.TaskGraph.groups` gives them: they get rings.
     latency_s : float

@@ -94,7 +94,7 @@ def build_fabric(name: str, request: FabricRequest, job_servers: int = 0) -> Fab
 
 
 def wired_fabric(request: FabricRequest) -> Fabric:
-    """Return the wiring that the shape names, with its own rings, or those that are found on it.
+    """Return the wiring that the shape names, with its own rings, or rings found on it.
 
     Routes are ``coin-change`` on circulants and else ``k-shortest``, unless the shape names others.
 

@@ -1,4 +1,4 @@
-"""Rings over edge-disjoint Hamiltonian cycles of the members, each walked both ways."""
+"""Rings over edge-disjoint Hamiltonian cycles of the members, each used in both directions."""
 
 from functools import lru_cache
 
@@ -25,9 +25,9 @@ _Cycles = tuple[tuple[int, ...], ...]
 def hamiltonian_rings(topology: Topology, members: Ints, limit: int, seed: int) -> tuple[Ring, ...]:
     """Return up to ``limit`` rings over direct links; no link is used more often than it has ports.
 
-    Where they exist they are the best there is: d/2 cycles, both ways, keep all d interfaces busy. A torus
-    of sides of 3 and more is made of two such cycles [1]_, one of three dimensions of three [2]_, a random
-    d-regular graph of even d almost surely of d/2 [3]_. An odd interface stays idle.
+    Where they exist they are optimal: d/2 cycles in both directions keep all d interfaces busy. A torus of sides of 3
+    and more is made of two such cycles [1]_, one of three dimensions of three [2]_, a random d-regular graph of even d
+    almost surely of d/2 [3]_. An odd interface stays idle.
 
     The cycles are searched for at random, in the same steps for every graph. First two cables of each
     server are put into each set, along alternating trails; the sets are then cycles, but many. After that the

@@ -34,7 +34,7 @@ LISTED = "given"
 @shows_itself
 @dataclass(frozen=True, slots=True)
 class RingNetwork:
-    """Rings of all servers, and the shortest ways over them.
+    """Rings of all servers, and the shortest paths over them.
 
     Attributes
     ----------

@@ -136,7 +136,7 @@ def demand_circuits(demand_bytes: Demand, rule: Reconfiguration) -> Circuits:
     Parameters
     ----------
     demand_bytes : float64 array, shape (servers, servers)
-        Unacknowledged bytes of the transfers under way, by source and destination; the diagonal is ignored.
+        Unacknowledged bytes of the transfers in progress, by source and destination; the diagonal is ignored.
 
     Raises
     ------
@@ -169,7 +169,7 @@ def join_components(
     Parameters
     ----------
     demand : float64 array, shape (servers, servers), symmetric
-        Bytes both ways; the last of the c circuits of a pair serves ``demand / 2^(c-1)``.
+        Bytes in both directions; the last of the c circuits of a pair serves ``demand / 2^(c-1)``.
     free_ports_only : bool
         Break no circuit, so that components may stay apart.
     """

@@ -42,7 +42,7 @@ def regional_circuits(demand_bytes: Demand, ports: int, saturated: str = "break"
         Optical ports of a server.
     saturated : str
         One of :data:`topoopt.routing.SATURATED`: ``break`` stops at a pair that has no free port, as the paper's
-        text does; ``skip`` goes on to the next.
+        text does; ``skip`` continues with the next.
 
     Raises
     ------

@@ -41,7 +41,7 @@ def lay_rings(
     Known rings of all servers are all used as they are. A fabric with switches gets a ring in member order per
     link of a server. A topology by TopologyFinder gets the stride rings over direct links, as in the paper; a
     regular sub-group of a circulant gets rings over shortest coin sequences. Elsewhere the method with the
-    smallest load of the busiest link is used: stride rings over direct links, both ways around edge-disjoint
+    smallest load of the busiest link is used: stride rings over direct links, both directions of edge-disjoint
     Hamiltonian cycles (one way where fibers have no reverse), short tours, or one ring in member order. A
     sub-group with stride rings gets no others with relays, since these load its neighbors' links.
 
@@ -161,9 +161,9 @@ def member_order_ring(routes: Routes, members: Ints) -> Ring:
 def tours(topology: Topology, routes: Routes, members: Ints, limit: int, seed: int) -> tuple[Ring, ...]:
     """Return up to ``limit`` short rings that share as few links as they can.
 
-    AllReduce traffic is mutable, so the members may come in any order. Each tour starts with the nearest
-    member not yet visited, over links the earlier tours left unused if it can, and is then improved by
-    2-opt. Where every link has one the other way, each tour is also walked backwards.
+    AllReduce traffic is mutable, so the members may come in any order. Each tour starts with the nearest member not
+    yet visited, over links the earlier tours left unused if it can, and is then improved by 2-opt. Where every link
+    has a reverse, each tour is also used backwards.
 
     Raises
     ------

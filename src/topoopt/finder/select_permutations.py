@@ -25,7 +25,7 @@ class StrideRule(Protocol):
     def __call__(self, size: int, count: int, links: str, also: tuple[int, ...] = ()) -> tuple[int, ...]:
         """Return ``count`` strides for a group of ``size``; ``also`` are strides wired in any case.
 
-        Where there are fewer different strides than asked for, the first ones repeat as parallel links.
+        Where there are fewer different strides than requested, the first ones repeat as parallel links.
         """
         ...
 

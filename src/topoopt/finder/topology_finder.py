@@ -151,7 +151,7 @@ def routed_by(topology: Topology, rules: FinderRules, seed: int) -> Routes:
 
     Above :data:`_LARGEST_FOR_WAYS` servers coin change takes one sequence a distance, chosen so that all distances
     together load the coins evenly. Above :data:`_LARGEST_FOR_ALL_PAIRS` the routes of a wiring that is the same again
-    some servers further are those of the first servers, turned.
+    some servers further are those of the first servers, rotated.
     """
     usable = rules.routing if topology.offsets or rules.routing != "coin-change" else "k-shortest"
     if usable == "coin-change" and topology.servers > _LARGEST_FOR_WAYS:

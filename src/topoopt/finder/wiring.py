@@ -145,7 +145,7 @@ class Wiring:
         self._plug(src, dst)
 
     def add_idle(self) -> None:
-        """Join the servers that have interfaces left, each with the one half way around among them."""
+        """Join each server with free interfaces to the one halfway around among them."""
         while len(able := np.flatnonzero(self.free > 0)) > 1:
             half = len(able) // 2
             if self.links == "directed":
@@ -239,7 +239,7 @@ def wire_cliques(
 
 
 def _join(wiring: Wiring, a: Ints, b: Ints) -> None:
-    """Plug in a cable between each ``a`` and ``b``, or a fiber each way."""
+    """Plug in a cable between each ``a`` and ``b``, or a fiber per direction."""
     wiring.add_pairs(a, b)
     if wiring.links == "directed":
         wiring.add_pairs(b, a)

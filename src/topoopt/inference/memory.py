@@ -286,7 +286,7 @@ def activation_bytes(model: TransformerModel, parallelism: Parallelism, settings
     """Return the peak of the trial run by which engines size caches, beside weights: of a layer or of the logits.
 
     A layer has queries, keys, values and outputs, and three tensors of the inner size, in 16 bits; the logits of all
-    requests are in fp32, beside two tensors of the hidden size. Tokens on their way through experts have three copies.
+    requests are in fp32, beside two tensors of the hidden size. Tokens in transit through experts have three copies.
     """
     engine, tokens = engine_memory(settings.engine, settings.version), settings.token_budget
     layer = 2.0 * tokens * (3 * model.ffn / parallelism.tensor + 4 * model.hidden)

@@ -88,7 +88,7 @@ def late_wait_s(
 ) -> float:
     """Return the quantile of the prompts' waiting time, whose mean is :func:`prompt_wait_s`.
 
-    Those that wait at all do so about exponentially, as the exact tail of M/D/1 has it in heavy traffic.
+    Waiting times above 0 are about exponential, as is the exact tail of M/D/1 in heavy traffic.
 
     Examples
     --------

@@ -115,7 +115,7 @@ class StepTable:
         return replace(self, base_s=base_s, prefill_base_s=prefill_base_s, halves=halves)
 
     def at(self, tokens: Floats | float, column: Floats) -> Floats:
-        """Return entries of a column, linear between those that there are.
+        """Return entries of a column, interpolated linearly.
 
         Raises
         ------

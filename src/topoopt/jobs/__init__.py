@@ -1,4 +1,4 @@
-"""The question: a model on a cluster, how its costs are counted, and how people write that."""
+"""Jobs: a model on a cluster, its cost model, and its file format."""
 
 from topoopt.jobs.file_kind import KINDS as KINDS
 from topoopt.jobs.file_kind import FileKind as FileKind

@@ -94,7 +94,7 @@ class Work(Protocol):
 
     @property
     def plain_words(self) -> str:
-        """The unsearched strategy in words."""
+        """Description of the unsearched strategy."""
 
     def samples(self, cluster: ClusterSpec) -> int:
         """Return the samples of an iteration over all accelerators."""

@@ -242,7 +242,7 @@ class CollectiveTimes:
     what : str
         Question or table that is answered.
     assumed : str
-        The machines that were taken, where none are measured.
+        Assumed hardware, where none is measured.
     asked_bytes : float or None
         Requested size; the others are given in addition.
     """

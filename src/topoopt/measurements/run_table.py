@@ -166,7 +166,7 @@ class NotScored:
 
 @dataclass(frozen=True)
 class MeasuredRuns(Generic[RunT]):
-    """A table of runs: those that can be predicted, and the other rows."""
+    """A table of runs: rows that can be predicted, and the others."""
 
     table: RunTable
     runs: tuple[RunT, ...]

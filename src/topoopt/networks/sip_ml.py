@@ -24,7 +24,7 @@ def build(request: Any) -> Any:
 
 
 def realize(site: pricing.Site) -> pricing.Realization:
-    """Return the optical devices; a wavelength goes one way."""
+    """Return the optical devices; a wavelength is one-way."""
     one_way = replace(site, cabling=replace(site.cabling, links="directed"))
     return pricing.of_technologies(TECHNOLOGIES)(one_way)
 

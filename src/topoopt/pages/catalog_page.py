@@ -25,7 +25,7 @@ CAUSES = {
     "output": "output layer",
     "extra": "other",
 }
-"""The causes of parameters in words."""
+"""Descriptions of the sources of parameters."""
 CHANGE_ONE = "To change one: topoopt plan model --set name=..."
 HIDDEN = {
     *("note", "source", "aliases", "architecture", "scale_up_link", "nic_bandwidth_bps"),

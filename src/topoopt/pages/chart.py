@@ -322,7 +322,7 @@ class CircleChart:
     routes : tuple of Route
         Routes of the pairs that can be selected.
     turned : bool
-        Whether the routes are those of server 0, and those of the others the same, turned around the circle.
+        Whether the routes are those of server 0; the routes of the others are the same, rotated.
     """
 
     name: str

@@ -108,7 +108,7 @@ def headline(result: ClusterResult) -> str:
 
 
 def _price(runs: Sequence[FabricRun]) -> str:
-    """Return the cost of the first network, and those that beat it in price and mean time or tie for less."""
+    """Return the cost of the first network, and the networks that beat it in price and mean time or tie for less."""
     if runs[0].cost_usd is None:
         return ""
     ranked = list(zip(runs, standings(runs, lambda run: run.iteration_time_s.mean), strict=True))

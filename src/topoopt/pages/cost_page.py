@@ -157,7 +157,7 @@ def _unsure(costs: CostComparison, value: str) -> str:
 
 
 def _bills(bills: Sequence[Bill], shown: Sequence[str]) -> list[Section]:
-    """Return a section for each bill, those that a terminal shows first and in the order in which they are named."""
+    """Return a section for each bill: first, in the order given, those that a terminal shows."""
     by_name = {bill.fabric: bill for bill in bills}
     return [
         Section(

@@ -138,7 +138,7 @@ class Page:
     remark : str
         Note beside the title.
     next_steps : tuple of str
-        Commands to go on with.
+        Suggested next commands.
     answer_first : bool
         Whether a terminal has the headline, too.
     """

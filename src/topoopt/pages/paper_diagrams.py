@@ -169,7 +169,7 @@ def draw_stages(axes: Axes, chart: StagesChart) -> None:
 
 
 def _arrow(axes: Axes, here: Point, after: Point, tall: float, said: str) -> None:
-    """Draw the way from a stage to the next: straight on, or down and back to the next row."""
+    """Draw the arrow from a stage to the next: straight on, or down and back to the next row."""
     (x, y), (to_x, to_y) = here, after
     if to_y == y:
         start, end = (x + _BOX_INCHES, y + tall / 2), (to_x, y + tall / 2)

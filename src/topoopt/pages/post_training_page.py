@@ -1,4 +1,4 @@
-"""Pages of post-training: ways of fine-tuning side by side, and a step of reinforcement learning by phase."""
+"""Pages of post-training: methods of fine-tuning side by side, and a step of reinforcement learning by phase."""
 
 from functools import partial
 from operator import itemgetter

@@ -4,7 +4,7 @@ The policy in the head of a page forbids every request and every script except t
 is self-contained wherever it is opened.
 
 The files in ``assets/charts/`` are plain modules of JavaScript, which a server may hand out as they are. A page that
-is one file cannot import; here each module becomes a function that is called once, after those that it needs.
+is one file cannot import; here each module becomes a function, called once after its imports.
 """
 
 import base64
@@ -123,7 +123,7 @@ def _made_folder(folder: str | Path) -> Path:
 
 
 def check_chart_file(path: str) -> str:
-    """Return the kind of picture that a file name asks for.
+    """Return the kind of picture of a file name.
 
     Raises
     ------
@@ -330,7 +330,7 @@ def asset(name: str) -> str:
 
 
 def _needed(name: str, order: list[str]) -> None:
-    """Put a module after those that it imports, each once."""
+    """Append a module after its imports, each once."""
     for match in _IMPORT.finditer(asset(name)):
         _needed(_resolved(name, match[2]), order)
     if name not in order:

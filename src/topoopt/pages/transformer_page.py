@@ -46,7 +46,7 @@ def job_facts(plan: Plan) -> Entries:
 
 
 def layout_sections(plan: Plan) -> tuple[Section, ...]:
-    """Return the configuration of a transformer's plan, and those that were tried."""
+    """Return the configuration of a transformer's plan, and the evaluated ones."""
     training = transformer_of(plan.job)
     layout, traffic = training.layout(plan.strategy), plan.traffic()
     moved = (

@@ -205,7 +205,7 @@ def topology_chart(answer: RingNetwork | WiringAnswer) -> CircleChart:
 def wiring_circle(wiring: DirectWiring) -> CircleChart:
     """Return every link, and each ring of all servers in its own color.
 
-    Server (o, r) has number r·m + o, so that turning the circle by 1/g of its way lays every link on another.
+    Server (o, r) has number r·m + o, so that a rotation of the circle by 1/g maps every link to another.
     """
     shown = min(wiring.servers, MOST_SERVERS)
     topology = wiring.topology()
@@ -264,7 +264,7 @@ def family_words(family: str, group: int) -> str:
 
 
 def _sign(servers: int, offset: int, links: str) -> str:
-    """Half way around, both directions end at the same server."""
+    """Halfway around, both directions end at the same server."""
     return "±" if links == "duplex" and 2 * offset != servers else "+"
 
 

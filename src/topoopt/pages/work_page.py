@@ -108,7 +108,7 @@ def busiest_server(result: SimResult) -> int:
 def iteration_timeline(result: SimResult, server: int) -> TimelineChart:
     """Return the computations and sends of one server, in seconds; no two bars of a lane overlap.
 
-    Where several transfers are under way at once, a bar begins when the one before it has ended.
+    Where several transfers overlap, a bar begins when the one before it has ended.
     """
     rows = timeline(result, server)
     by_lane = {lane: [row for row in rows if PHASES[row.phase][1] == lane] for _, lane in PHASES.values()}

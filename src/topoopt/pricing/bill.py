@@ -214,7 +214,7 @@ def bill_of_materials(
     Raises
     ------
     InvalidInput
-        If the fabric is unknown, or a choice does not go with the degree.
+        If the fabric is unknown, or a choice does not fit the degree.
     Infeasible
         If no switches of the catalogue join the servers.
 

@@ -291,7 +291,7 @@ def technology_rows(
     overhead: float = 0.1,
     ports: int | None = None,
 ) -> tuple[TechnologyRow, ...]:
-    """Return every technology of the catalogue, those that suit first, the slowest and cheapest of them first.
+    """Return every technology of the catalogue, suitable ones first, from the slowest and cheapest.
 
     Parameters
     ----------

@@ -82,7 +82,7 @@ def network_bill(fabric: str, servers: int, degree: int, bandwidth_bps: float, p
     Raises
     ------
     InvalidInput
-        If the fabric is unknown, or a choice does not go with the degree.
+        If the fabric is unknown, or a choice does not fit the degree.
     Infeasible
         If no switches of the catalogue join the servers.
 

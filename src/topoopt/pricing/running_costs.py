@@ -52,7 +52,7 @@ class Running:
     staff_usd_per_year : float or None
         Cost of the operating staff.
     storage_usd : float or None
-        Price of the storage that goes with it.
+        Price of its storage.
     """
 
     years: float
@@ -149,7 +149,7 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class UsualFigure:
-    """A figure of how clusters are run, its range and where it comes from; None where no public figure is known."""
+    """A figure of cluster operation, its range and source; None where no public figure is known."""
 
     name: str
     low: float | None

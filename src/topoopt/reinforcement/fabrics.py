@@ -30,7 +30,7 @@ class Turn:
         Network seconds that make a step no longer: those of the ideal switch, which the phase's time has already, and
         for weights those in which software takes them in. None where a phase is not here.
     others : mapping from a phase to tuple of Traffic
-        Other ways in which it may be sent; wirings are made for the one in ``phases``, and each takes the quickest.
+        Alternative traffic of a phase; wirings are made for the one in ``phases``, and each uses the fastest.
     """
 
     phases: dict[str, Traffic]
@@ -53,7 +53,7 @@ class Technology:
     delay_s : float
         Duration of one change.
     waited_s : float
-        Wait for all changes of a step, without those that happen while nothing is sent.
+        Waiting time of all changes of a step, without changes while nothing is sent.
     saved_s : float
         Time saved per step: negative where changing costs more than it gains.
     """
@@ -175,7 +175,7 @@ def fixed_fabric(name: str, servers: int, ports: Ports, traffics: Sequence[Traff
     Raises
     ------
     InvalidInput
-        For an unknown name, or if it does not go with servers and ports.
+        For an unknown name, or if it does not fit servers and ports.
     """
     check_known("fabric", name, networks_of("rl"))
     groups = tuple(dict.fromkeys(group.members for one in traffics for group in one.allreduce))

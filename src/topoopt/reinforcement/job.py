@@ -208,7 +208,7 @@ class RlJob:
 
 @cache
 def shipped_constants() -> Constants:
-    """Return those that come with the package."""
+    """Return the jobs that come with the package."""
     rows = {row["name"]: float(row["value"]) for row in packaged_rows("reinforcement", "constants")}
     return Constants(**{one.name: rows[one.name] for one in fields(Constants)})
 
@@ -235,7 +235,7 @@ def lognormal_lengths(
     Parameters
     ----------
     mean
-        Tokens of an average answer, those that are cut off included.
+        Tokens of an average answer, including truncated ones.
     spread
         Standard deviation of the logarithm before anything is cut off.
 

@@ -126,7 +126,7 @@ def point_to_point(
 ) -> Floats:
     """Return the bytes between servers when every accelerator gets its missing bytes from a holder.
 
-    A holder in its own server is asked first, of the others each in turn.
+    A holder in its own server comes first, the others take turns.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""One step of reinforcement learning (GRPO or PPO): phases, pools, weights on their way, and cost."""
+"""One step of reinforcement learning (GRPO or PPO): phases, pools, weight transfer, and cost."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -148,7 +148,7 @@ class RlStep:
     cluster : OwnedCluster or None
         Cost of the servers and the network.
     fabrics : tuple of FabricRow
-        The step on each network that was asked about; the first is the ideal switch.
+        The step on each requested network; the first is the ideal switch.
     skipped : tuple of (fabric, reason)
         Networks that cannot be built for these servers and ports.
     rewiring : Rewiring or None

@@ -111,7 +111,7 @@ def run_policy(row: Row) -> tuple[str, float]:
     Raises
     ------
     InvalidInput
-        If its words are not known.
+        If its options are unknown.
     """
     word = text(row, "policy").lower()
     stale = re.search(r"staleness\s*([\d.]+)", word)
@@ -144,7 +144,7 @@ def run_transport(row: Row) -> str:
     Raises
     ------
     InvalidInput
-        If its words are not known.
+        If its options are unknown.
     """
     word = text(row, "policy").lower()
     if word not in TRANSPORTS:

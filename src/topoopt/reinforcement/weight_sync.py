@@ -97,7 +97,7 @@ def weight_traffic(move: WeightMove, way: str) -> WeightTraffic:
     Raises
     ------
     InvalidInput
-        For an unknown way.
+        For an unknown method.
     """
     check_known("sync", way, WAYS)
     matrix, rounds = WAYS[way](move)
@@ -279,7 +279,7 @@ def find_weight_transport(name: str) -> WeightTransport:
 
 
 def transport_for(name: str, size_bytes: float, memory_bytes: float) -> WeightTransport:
-    """Return the transport as it goes with weights of a size.
+    """Return the transport that applies to weights of a size.
 
     Over gloo all of them are gathered at once where one accelerator has room for that, else matrix by matrix.
     """

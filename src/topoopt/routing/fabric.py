@@ -31,7 +31,7 @@ REGION_SERVERS = 8
 REGIONAL_DELAY_S = 25e-3
 """A change of circuits, as MixNet's testbed measures it."""
 SATURATED = ("break", "skip")
-"""Greedy choice of circuits at a pair without free ports: stop (MixNet's text), or go on to the next pair."""
+"""Greedy choice of circuits at a pair without free ports: stop (MixNet's text), or continue with the next pair."""
 CIRCUIT_CHOICES = (*SATURATED, "improved")
 """Methods to choose circuits: greedily, in one of the two variants, or such that the all-to-all finishes early, as in
 :func:`topoopt.finder.regional_circuits`."""
@@ -205,7 +205,7 @@ class Fabric:
 
 
 def beat(delay_s: float) -> tuple[float, float, float]:
-    """Return the delay, how long circuits live and when the first change begins, which go with a delay.
+    """Return the delay, how long circuits live and when the first change begins, which apply with a delay.
 
     Circuits live four times as long as a change takes, so that they carry 80 % of the time, and the first
     change comes after the delay or a millisecond, whichever is less (TopoOpt, NSDI 2023, section 5.1: 10 ms,

@@ -51,7 +51,7 @@ Weighting = Literal["equal", "inverse-length"]
 
 @dataclass(frozen=True, eq=False)
 class KShortestRoutes:
-    """Up to ``k`` paths of each pair, found when asked for.
+    """Up to ``k`` paths of each pair, found on demand.
 
     With the default slack of 0 only shortest paths are used, so forwarding costs no more bytes than it
     must. Where a pair has more shortest paths than ``k``, the choice is spread by a hash of the pair, so

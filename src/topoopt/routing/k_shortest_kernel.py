@@ -15,8 +15,8 @@ The link that leads each node nearer to each server, compiled.
 Arrays
 ------
 first_link, link_dst, ports : int64 (nodes+1,), int32 (links,), int32 (links,)  a graph by rows
-hops : int32 (rows, nodes)       links from a node to the server ``first`` + row, -1 where there is no way
-table : int32 (rows or more, nodes)  the link, -1 at the server itself and where there is no way
+hops : int32 (rows, nodes)       links from a node to the server ``first`` + row, -1 where there is no path
+table : int32 (rows or more, nodes)  the link, -1 at the server itself and where there is no path
 """
 
 import math

@@ -32,7 +32,7 @@ _PAIRS_AT_ONCE = 1 << 18
 def pair_links(topology: Topology, routes: Routes, src: Ints, dst: Ints) -> PairLinks:
     """Return the links of ``topology`` that each ordered pair uses, with shares.
 
-    Coin-change and ECMP routes know it without listing paths, turned ones from few of them.
+    Coin-change and ECMP routes know it without listing paths, rotated ones from few of them.
 
     Parameters
     ----------

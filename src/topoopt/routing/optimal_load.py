@@ -26,7 +26,7 @@ from topoopt.topologies import Topology, hops_from, links_along
 class LoadOptimum:
     """The least possible highest link load, as a certified interval.
 
-    The load of a link is the seconds it needs for its bytes. Bytes may be split over any ways at will
+    The load of a link is the seconds it needs for its bytes. Bytes may be split over any paths at will
     (fractional multicommodity flow), so no routing whatever is better than ``lower_bound_s``.
 
     Attributes

@@ -120,7 +120,7 @@ class LinkRows:
 
 @dataclass(frozen=True, eq=False)
 class TurnedRoutes:
-    """Routes from the first servers, and for all others these turned: s → s + ``step``.
+    """Routes from the first servers, rotated for all others: s → s + ``step``.
 
     All links that the turn leads to each other carry the same where the demand is the same after a turn. Memory is
     O(step · n) and not n².
@@ -128,7 +128,7 @@ class TurnedRoutes:
     Attributes
     ----------
     routes : Routes
-        Asked only for pairs of which the first is one of the first ``step`` servers.
+        Used only for pairs whose first server is one of the first ``step``.
     step : int
 
     Raises
@@ -147,7 +147,7 @@ class TurnedRoutes:
 
     @property
     def method(self) -> str:
-        """Name of the routes that are turned."""
+        """Name of the rotated routes."""
         return self.routes.method
 
     @cached_property
@@ -187,13 +187,13 @@ class TurnedRoutes:
 
 
 def turned_routes(topology: Topology, routes: Routes) -> Routes:
-    """Return the routes from the first servers, turned for all others; themselves where no turn is known."""
+    """Return the routes from the first servers, rotated for all others; unchanged where no rotation is known."""
     step = turn_of(topology)
     return routes if step == topology.servers else TurnedRoutes(topology, routes, step)
 
 
 def links_of_paths(topology: Topology, paths: PathArrays) -> PairLinks:
-    """Return the links under node paths, those that several paths of a pair share merged.
+    """Return the links of node paths, merging links shared by paths of a pair.
 
     Raises
     ------

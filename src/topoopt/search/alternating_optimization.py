@@ -163,7 +163,7 @@ def run_chains(
 ) -> ChainsResult:
     """Run the chains, one from each beginning by turns; from data parallelism where there is none.
 
-    After each round those that are well behind go on where the best is. Chain i draws from the i-th child of the seed
+    After each round chains well behind continue from the best. Chain i draws from the i-th child of the seed
     and gets an equal share of the budget, so the result depends on neither the number of processes nor on which
     finishes first.
     """

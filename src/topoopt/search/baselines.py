@@ -140,7 +140,7 @@ class _Trial:
         self.outcomes[strategy] = outcome_on(self.job, strategy, laid, self.fidelity)
 
     def row(self, prices: Pricing, balance: bool) -> tuple[Baseline, Fabric]:
-        """Return the row of the best strategy, and the fabric with the routes that it goes by."""
+        """Return the row of the best strategy, and the fabric with its routes."""
         strategy, fabric = self.best, self.fabric
         outcome = self.outcomes[strategy]
         if balance:
@@ -339,7 +339,7 @@ def baseline_row(
     proposals: int,
     fabric: Fabric,
 ) -> Baseline:
-    """Return one row of a comparison, priced; ``fabric`` has the routes that the job goes by."""
+    """Return one row of a comparison, priced; ``fabric`` has the routes of the job."""
     interfaces, bandwidth_bps = rule.interfaces(job.cluster, prices)
     price = known_price(rule.fabric, job.cluster.servers, interfaces, bandwidth_bps, prices)
     return Baseline(

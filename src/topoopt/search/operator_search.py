@@ -164,7 +164,7 @@ def told(rows: Iterable[Candidate], found: Found) -> list[Candidate]:
 def _beginnings(job: Job, options: SearchOptions, starts: list[Candidate]) -> list[Beginning]:
     """Return the best start of each degree split that is nearly the fastest, that one first; each chain takes the next.
 
-    Where there is one only, another chain begins at data parallelism. All servers are wired in several ways by turns;
+    Where there is one only, another chain begins at data parallelism. Several wirings of all servers alternate;
     groups keep their split, on which alone they are fast.
     """
     rows: dict[str, Candidate] = {}
@@ -196,7 +196,7 @@ def _alive(job: Job, options: SearchOptions, first: ParallelStrategy) -> tuple[F
 
 
 def _on_all_wirings(job: Job, options: SearchOptions, found: list[Candidate]) -> Iterator[Candidate]:
-    """Yield the fastest strategies on wirings of all servers alike, each on those that may suit it."""
+    """Yield the fastest strategies on regular wirings, each on suitable ones."""
     if not options.any_wiring:
         return
     rules = rules_to_try(job.cluster, options, (WHOLE,))

@@ -129,7 +129,7 @@ def wire_layouts(
 
 
 def _on_other_wirings(job: Job, best: Candidate, options: SearchOptions) -> Iterator[Candidate]:
-    """Yield the best layout on wirings of other families, those that show that they are not faster left out."""
+    """Yield the best layout on wirings of other families, except those proved not to be faster."""
     limit_s = to_beat_s(job, best.time_s)
     for rules, fabric in other_wirings(job, best.strategy, best.fabric, options, MOST_OTHERS):
         result = raced(job, best.strategy, fabric, limit_s)
@@ -194,7 +194,7 @@ def make_plan(
         Price list, accounting and options of networks; the defaults if None.
     inputs : digests by input, for the plan's provenance
     on_draft : function of a Draft, optional
-        Called with each answer that is faster than all before it, while the search goes on.
+        Called during the search with each answer faster than all before it.
     weigh_routes : bool
         Whether the best routing of the plan's transfers is looked for, to say how far its own is from it.
 

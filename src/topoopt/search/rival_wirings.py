@@ -104,7 +104,7 @@ def rivals(
 
 
 def _as_on_baseline(job: Job, row: Baseline, plugged_in: Candidate) -> SettledAnswer:
-    """Return a baseline as a plan, with the buckets and algorithms that it has itself.
+    """Return a baseline as a plan, with its own buckets and algorithms.
 
     An automatic choice drops algorithms that save less than
     :data:`~topoopt.search.gradient_buckets.WORTH_ALGORITHMS` with the buckets that are the best for rings.

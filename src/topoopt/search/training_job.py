@@ -1,10 +1,10 @@
 """Jobs from requests: operators and traffic as they are, a transformer with the layouts to be wired.
 
-Layouts of a small job that the closed form ranks too low: where simulating is cheap, more of them are wired.
+Layouts of a small job that the closed form ranks too low: where simulation is cheap, more of them are wired.
 
-The closed form knows one switch, or how far servers are from each other on the average. It does not know whose bytes
-meet on which links, so that of a job of some servers the best layout may stand behind those that get a network of their
-own. Those that are much slower in closed form than the best of the others is on its own network are not looked at.
+The closed form models one switch, or the mean distance of servers. It ignores the contention of links, so that it may
+rank the best layout of a small job behind those with a network of their own. Layouts much slower in closed form than
+the best other one on its own network are skipped.
 
 Lower bounds of an iteration before anything is searched or wired, to select the networks to plan.
 

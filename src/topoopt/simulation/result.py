@@ -132,7 +132,7 @@ class FlowTable(Columns):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LeftOut:
-    """Rounds of micro-batches that repeat those that were simulated.
+    """Rounds of micro-batches that repeat the simulated ones.
 
     Attributes
     ----------

@@ -152,7 +152,7 @@ def simulate(
     options: SimulationOptions = DEFAULT_OPTIONS,
     on_progress: Report | None = None,
 ) -> SimResult:
-    """Run the named simulator, collectives by the algorithm that the options ask for.
+    """Run the named simulator, collectives by the algorithm that the options request.
 
     Where that is not the ring, the graph of the result holds their transfers behind the tasks given.
 

@@ -20,7 +20,7 @@ in_src (links,)          int32    where each comes from
 in_ports (links,)        int64    its ports; a link of two ports carries twice as much
 roots (rows,)            int64    servers that are looked at; one is enough where all are alike
 distance (servers,)      int32    room: links from each server to the root, -1 where not reached
-mask (servers,)          int64    room: bit j says that a shortest way from the server enters the root by its link j
+mask (servers,)          int64    room: bit j: a shortest path from the server enters the root by its link j
 queue (servers,)         int32    room: servers in order of distance
 inside (2 ** links in,)  int64    room: shards all of whose entries are in a set of links
 size (2 ** links in,)    int64    room: ports of a set of links

@@ -1,4 +1,4 @@
-"""Breadth-first broadcast: every shard reaches every server over shortest ways, as evenly over its links as can be.
+"""Breadth-first broadcast: every shard reaches every server over shortest paths, with the most even load of its links.
 
 In step t of an all-gather a server gets the shards of all servers t links away, from those neighbors that got them in
 step t - 1, split over them at will. So it takes as many steps as the diameter, on any wiring.

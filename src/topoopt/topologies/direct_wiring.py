@@ -67,7 +67,7 @@ class DirectWiring:
     recipe : mapping
         Parameters that it was built with, as plain values.
     rings : tuple of WiredRing
-        Rings of all servers that its making gives, in duplex wirings each for both ways.
+        Rings of all servers from its construction, in duplex wirings each for both directions.
     """
 
     family: str
@@ -125,7 +125,7 @@ class DirectWiring:
     def split_rings(self) -> tuple[Ring, ...]:
         """Return the rings such that an AllReduce that is split equally over them loads them by their share.
 
-        Both ways around each cable; where some have half an interface's rate, the whole ones come twice.
+        Both directions of each cable; where some have half an interface's rate, full ones are listed twice.
         """
         least = min((ring.share for ring in self.rings), default=1.0)
         laid: list[Ring] = []

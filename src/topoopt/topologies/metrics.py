@@ -23,7 +23,7 @@ class Trees:
     Attributes
     ----------
     hops : int32 array, shape (roots, nodes)
-        Links between root and node, -1 where there is no way.
+        Links between root and node, -1 where there is no path.
     parent : int32 array, shape (roots, nodes)
         The neighbor from which the node was first discovered, neighbors taken in order of node id.
     ways : float64 array, shape (roots, nodes)

@@ -114,7 +114,7 @@ class Topology:
 
     @cached_property
     def links_in(self) -> tuple[Ints, Ints32]:
-        """Return the CSR pointer of the links into nodes, and where each comes from."""
+        """Return the CSR pointer of the links into nodes, and the source of each."""
         order = np.lexsort((self.src, self.dst))
         return np.searchsorted(self.dst[order], np.arange(self.nodes + 1)), self.src[order]
 

@@ -1,4 +1,4 @@
-"""Calibrations by the words that people give: those shipped, one per accelerator, TOML files, measured profiles."""
+"""Calibrations by name: shipped ones, one per accelerator, TOML files, measured profiles."""
 
 import json
 import re

@@ -50,7 +50,7 @@ from topoopt.workloads.transformer import TransformerModel
 EXPERTS = " of experts"
 """Suffix of the parts that belong to experts."""
 WEIGHT_TURN = 1_000
-"""Weights come after all else that goes on inside a pass."""
+"""Weights come after everything else inside a pass."""
 ASYNCHRONOUS = ("zero-bubble", "dualpipe")
 """Schedules whose workers continue during their sends, as in their public codes (sail-sg's runtime of zero-bubble
 pipelines; DualPipe, whose transfers hide behind the next passes)."""

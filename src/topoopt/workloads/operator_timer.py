@@ -14,7 +14,7 @@ TWO_GRADIENTS = frozenset({"add", "multiply", "matmul", "attention"})
 
 @dataclass(frozen=True, slots=True)
 class OperatorTime:
-    """Seconds of one forward and one backward pass, and where they come from.
+    """Seconds of one forward and one backward pass, and their source.
 
     ``source`` is ``profile``, ``profile (interpolated)``, ``profile (extrapolated)``, ``roofline`` or
     ``imported``; ``, channels scaled`` follows where a measured time was divided over channel parts.

@@ -181,7 +181,7 @@ def _of_none(circle: UnifiedCircle) -> str:
 
 
 def _between_angles(circle: UnifiedCircle) -> Iterator[str]:
-    """Yield a remark on the job whose phases, or gaps, are the shortest of those that fall between two angles."""
+    """Yield a remark on the job with the shortest phases, or gaps, that fall between two angles."""
     for profile, samples in zip(circle.profiles, circle.samples, strict=True):
         apart_s = profile.iteration_time_s / samples
         shortest_s = min((phase.duration_s for phase in profile.phases), default=math.inf)
@@ -211,7 +211,7 @@ def _drift(circle: UnifiedCircle) -> Iterator[str]:
 def fit_together(
     first: CommunicationProfile, second: CommunicationProfile, capacity_bps: float, common_s: float
 ) -> bool:
-    """Return whether two jobs can be turned so that their link carries both at all times.
+    """Return whether two jobs can be rotated so that their link carries both at all times.
 
     Parameters
     ----------
@@ -290,7 +290,7 @@ def longest_gap_s(job: CommunicationProfile) -> float:
 
 
 def from_longest_gap(job: CommunicationProfile) -> CommunicationProfile:
-    """Return a job with its phases turned so that one begins at 0, after the longest gap."""
+    """Return a job with its phases rotated so that one begins at 0, after the longest gap."""
     if not job.phases:
         return job
     _, start_s = max(_gaps(job), key=lambda gap: gap[0])

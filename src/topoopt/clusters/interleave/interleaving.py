@@ -1,4 +1,4 @@
-"""Interleave jobs on a link: by how much each circle is turned, and by when each job then begins."""
+"""Interleave jobs on a link: rotation of each circle, and the resulting start of each job."""
 
 import math
 from collections.abc import Sequence

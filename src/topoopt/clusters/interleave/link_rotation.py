@@ -221,7 +221,7 @@ def link_rotation(
 def score_with(
     link: SharedLink, rotation: LinkRotation, shift_s: Mapping[str, float], rules: InterleavingRules
 ) -> float:
-    """Return the score of a link whose jobs have been turned for the sake of another one."""
+    """Return the score of a link whose jobs have been rotated for another one."""
     step_deg = _step_deg(rotation.quanta, rules)
     circle = unified_circle(link.profiles, step_deg=step_deg, quantum_s=rotation.quantum_s)
     turns = [round(shift_s[profile.job] / circle.angle_s) for profile in link.profiles]
@@ -335,7 +335,7 @@ def merge_links(links: Sequence[SharedLink], merging: str = "identical") -> tupl
     Raises
     ------
     InvalidInput
-        If there is no such way to merge.
+        If the links cannot be merged that way.
     """
     check_known("merging", merging, MERGING)
     if merging == "strict":

@@ -45,7 +45,7 @@ class AffinityGraph:
     Attributes
     ----------
     iteration_times_s : mapping of str to float
-        Iteration time of every job, also of those that share no link.
+        Iteration time of every job, including jobs that share no link.
     edges : tuple of AffinityEdge
 
     Raises
@@ -173,7 +173,7 @@ class AffinityGraph:
 MOST_CANDIDATES = 10
 """Placements that a scheduler hands over, as in the paper."""
 SAME_SCORE = 1e-9
-"""Scores that differ by no more are equal; of these the scheduler's earlier placement is taken."""
+"""Scores that differ by no more are equal; the earliest of the scheduler's placements is chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +219,7 @@ class Candidate:
 
 
 DEFAULT_RULES = InterleavingRules()
-"""Links are merged, and of several quanta the best is taken."""
+"""Links are merged, and the best of several quanta is used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +256,7 @@ class JudgedPlacement:
     score : float
         Mean over the links with several jobs; 1 where there is none.
     links : tuple of JudgedLink
-        Without those that are never short.
+        Without links that are never short of bandwidth.
     graph : AffinityGraph
         Graph of the links whose jobs are aligned. A placement with a loop is discarded.
     loop : tuple of str
@@ -280,7 +280,7 @@ class JudgedPlacement:
 
 @dataclass(frozen=True, slots=True)
 class PlacementChoice:
-    """Candidates as judged, and which of them was taken.
+    """Candidates as judged, and the chosen one.
 
     Attributes
     ----------
@@ -294,7 +294,7 @@ class PlacementChoice:
 
     @property
     def best(self) -> JudgedPlacement:
-        """The one that was taken."""
+        """The chosen candidate."""
         return self.placements[self.chosen]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 class Claim:
     """A job that has arrived and not ended.
 
-    A worker is one server. Work is counted in iterations on as many workers as the job asks for.
+    A worker is one server. Work is counted in iterations on the requested number of workers.
 
     Attributes
     ----------

@@ -94,7 +94,7 @@ def themis(claims: Sequence[Claim], free: int, now_s: float, epoch_s: float) -> 
 def finish_time_fairness(claim: Claim, more: int, now_s: float, epoch_s: float) -> float:
     """Return ρ if a job gets ``more`` workers: its time to the end over its time alone.
 
-    A job without workers is taken to get those that it asks for after an epoch.
+    A job without workers is assumed to get its requested workers after an epoch.
     """
     workers = claim.held + more
     wait_s = 0.0 if workers else epoch_s
@@ -152,4 +152,4 @@ SCHEDULERS: Mapping[str, Scheduler] = MappingProxyType(
         "ideal": Scheduler("a cluster of its own for every job", at_once, dedicated=True),
     }
 )
-"""``themis`` and ``pollux`` resize elastic jobs; with the others every job has the workers that it asks for."""
+"""``themis`` and ``pollux`` resize elastic jobs; with the others every job has the workers that it requests."""

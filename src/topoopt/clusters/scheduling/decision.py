@@ -19,7 +19,7 @@ from topoopt.clusters.scheduling.running_job import RunningJob
 MOST_CANDIDATES = 10
 """Most candidate placements, as in CASSINI."""
 TRIES = 3
-"""Draws for each candidate: many draws come to a placement that is there already."""
+"""Draws for each candidate: many draws repeat a placement."""
 Servers = Mapping[str, tuple[int, ...]]
 """The servers of each job."""
 
@@ -257,7 +257,7 @@ def candidate_placements(
     most: int,
     rng: np.random.Generator,
 ) -> tuple[Servers, ...]:
-    """Return several ways to place an allocation.
+    """Return several placements of an allocation.
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ def nearest_servers(
 ) -> tuple[int, ...]:
     """Return ``count`` free servers in as few racks and pods as possible.
 
-    The rack or pod is taken that has the fewest free servers of those that have enough; where none has, those with the
+    The rack or pod with the fewest free servers that suffice is chosen; where none suffices, those with the
     most. A job that has servers grows in their racks and pods first. Of equal ones the lowest is taken, or one drawn.
 
     Examples

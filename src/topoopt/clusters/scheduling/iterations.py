@@ -122,7 +122,7 @@ def timetables(
     Parameters
     ----------
     until_s : float
-        Nobody asks for later times, for then something happens.
+        Later times are never requested: the next event comes first.
     """
     demand_bps = np.zeros(len(capacities_bps))
     for job in jobs:

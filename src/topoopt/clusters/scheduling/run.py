@@ -3,7 +3,7 @@
 The course of a cluster whose workers a scheduler gives out.
 
 Between two events (a job comes, a job is done, leases are over) all iterations are simulated one by one, as fluids on
-the links of the network. An iteration that is under way at an event ends as it would have without it; then the next one
+the links of the network. An iteration in progress at an event ends as it would have without it; then the next one
 starts as it was decided.
 """
 
@@ -123,7 +123,7 @@ class _Course:
 
 
 DEFAULT_RULES = InterleavingRules()
-"""Links are merged, and of several quanta the best is taken."""
+"""Links are merged, and the best of several quanta is used."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -107,7 +107,7 @@ class RunningJob(CountedJob):
 
     @property
     def left(self) -> int:
-        """Iterations to do on the present workers; of a served model those that fit its stay."""
+        """Iterations to do on the current workers; for a served model those that fit its stay."""
         if self.job.serving and self.placed:
             stays = (self.end_s - self.next_start_s) / self.placed.profile.iteration_time_s
             return max(int(np.ceil(stays - WHOLE)), 0)

@@ -41,7 +41,7 @@ PIPELINES = (1, 2, 4, 8)
 def broadcast_moves(topology: Topology, members: tuple[int, ...]) -> tuple[Moves, ...]:
     """Return the AllReduce in one or several parts; none where the group's own links do not join it.
 
-    A reduce-scatter, which is an all-gather over the links turned around and played backwards, and an all-gather.
+    A reduce-scatter, which is an all-gather over the reversed links in reverse order, and an all-gather.
     """
     whole = broadcast_transfers(topology, members)
     if whole is None:

@@ -1,4 +1,4 @@
-"""Multi-ring AllReduce: a ring each way around, each with half of the bytes."""
+"""Multi-ring AllReduce: one ring per direction, each with half of the bytes."""
 
 from topoopt.collectives.algorithms.ring import ring
 from topoopt.collectives.schedule import Algorithm, Schedule, relabel, side_by_side

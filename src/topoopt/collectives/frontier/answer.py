@@ -68,7 +68,7 @@ class TightSet:
 
     @property
     def why(self) -> str:
-        """The set in words."""
+        """Description of the set."""
         ports = "1 port" if self.ports_out == 1 else f"{self.ports_out} ports"
         return f"what {self.servers} servers have must leave by {ports}"
 
@@ -83,7 +83,7 @@ class Crossing:
 
 
 LARGEST_BYTES = 1 << 50
-"""Stands for no limit in MSCCL files."""
+"""Value of "no limit" in MSCCL files."""
 
 
 @shows_itself

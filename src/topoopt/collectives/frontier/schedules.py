@@ -27,7 +27,7 @@ from topoopt.workloads import RING_PASSES
 
 @dataclass(frozen=True, eq=False)
 class Routed:
-    """A wiring with the shortest ways between all its servers."""
+    """A wiring with the shortest paths between all its servers."""
 
     wiring: Wiring
 
@@ -113,7 +113,7 @@ class Orders(Columns):
 MOST_RANKS = 512
 """Trees, halving and doubling, and pairwise exchanges among more servers are left out: millions of sends."""
 MOST_BALANCED = 160
-"""Servers whose all-to-all is balanced over its ways."""
+"""Servers whose all-to-all is balanced over its paths."""
 _RINGS = {"allreduce": ring, "reduce-scatter": reduce_scatter, "all-gather": all_gather}
 MakeWays = Callable[[Routed, str], list[Way]]
 
@@ -243,7 +243,7 @@ def ring_orders(wiring: Wiring, seed: int = 0) -> Orders:
     """Return as many link-disjoint rings as are found, at most one per port; else one in order of the servers.
 
     A circulant has a ring along each stride that meets all servers. Where these leave ports idle, disjoint Hamiltonian
-    cycles are searched for, each walked both ways where links go both ways.
+    cycles are searched for, each used in both directions where links are bidirectional.
     """
     if wiring.rings:
         # the rings that the wiring brings, one of twice another's share twice; of cables, both ways around

@@ -88,7 +88,7 @@ def improved_division(problem: DivisionProblem, panels: Panels) -> Panels:
 
 
 def _divided(problem: DivisionProblem) -> "_Coloring | None":
-    """Return a division found along chains; None if none of several orders of the links comes to an end.
+    """Return a division found along chains; None if no order of the links that is tried succeeds.
 
     First, present links stay, and the others are inserted. If that fails, all links are divided anew, in other
     orders, and panels are exchanged afterwards so that links stay.

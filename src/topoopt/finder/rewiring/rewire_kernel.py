@@ -2,7 +2,7 @@
 
 Arrays
 ------
-old : int8 (panels, servers, servers)   links through each panel, of each ordered pair; of cables both ways
+old : int8 (panels, servers, servers)   links through each panel, of each ordered pair; cables in both directions
 first, there : int64 (servers + 1,), (old neighbors,)  servers that server s is linked with: ``first[s] : first[s + 1]``
 of, other, panel : int64 (servers + 1,), (neighbors,), (neighbors,)  the neighbors of rank u are ``of[u] : of[u + 1]``
 out, into : int64 (neighbors,)          wanted links to it, and from it, through the panel; of cables ``into`` is 0

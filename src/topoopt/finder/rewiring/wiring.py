@@ -189,7 +189,7 @@ def placed_links(topology: Topology, degree: int, links: str) -> Links:
     Raises
     ------
     InvalidInput
-        If there are switches, a server has more links than interfaces, or cables are not there both ways.
+        If there are switches, a server has more links than interfaces, or cables are not bidirectional.
     """
     if topology.nodes > topology.servers:
         raise InvalidInput(
@@ -331,7 +331,7 @@ class Joined:
 
 
 def joined_by(wiring: DirectWiring, ports: PortedLinks | None) -> Joined:
-    """Return the links of a direct wiring, in the ports that they have."""
+    """Return the links of a direct wiring, at their ports."""
     patched = None
     if ports is not None:
         columns = (ports.src, ports.src_port, ports.dst, ports.dst_port)

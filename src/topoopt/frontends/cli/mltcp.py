@@ -1,4 +1,4 @@
-"""``topoopt mltcp``: jobs on one link, iteration by iteration, under MLTCP and other ways of sharing it."""
+"""``topoopt mltcp``: jobs on one link, iteration by iteration, under MLTCP and other sharing methods."""
 
 from typing import Annotated, TypedDict
 

@@ -1,4 +1,4 @@
-"""``topoopt rl`` and ``topoopt finetune``: a step of reinforcement learning, and ways of fine-tuning."""
+"""``topoopt rl`` and ``topoopt finetune``: a step of reinforcement learning, and methods of fine-tuning."""
 
 from typing import Annotated, TypedDict
 

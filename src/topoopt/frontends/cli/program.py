@@ -1,4 +1,4 @@
-"""The program ``topoopt``: its verbs, ``--version``, and one way out for every failure.
+"""The program ``topoopt``: its verbs, ``--version``, and the exit of every failure.
 
 Ctrl-C that waits until numba's own glue code is left.
 

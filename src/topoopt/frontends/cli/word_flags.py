@@ -46,7 +46,7 @@ def refuse_beside_runs(
 def spread(verb: Callable[..., None]) -> Callable[..., None]:
     """Return the verb with each vocabulary parameter replaced by one parameter per option.
 
-    The verb itself is called with those words that were given or have a default.
+    The verb itself is called with the options that were given or have a default.
     """
     signature = inspect.signature(verb, eval_str=True)
     vocabularies = {
@@ -123,7 +123,7 @@ def listed(text: str, flag: str, what: str) -> tuple[str, ...]:
     Raises
     ------
     InvalidInput
-        For no words at all.
+        For an empty list.
     """
     words = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
     if not words:

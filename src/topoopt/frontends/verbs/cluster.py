@@ -66,7 +66,7 @@ AUTHORS_MACHINE: Mapping[str, Any] = MappingProxyType(
 """The servers of the TopoOpt authors' shared cluster."""
 PRESET = "cassini-24"
 FIXED = ("servers", "degree", "bandwidth", "latency", "links")
-"""Words of the machine that the preset has its own values for."""
+"""Options of the hardware that the preset sets."""
 WITHOUT_MEANING = (
     *("accelerators_per_server", "logical_servers", "queue", "placement", "look_ahead", "move_time"),
     *("hands", "ocs", "paths"),
@@ -201,7 +201,7 @@ def preset_trace(words: Mapping[str, Any], settings: ClusterSettings) -> Trace:
     Raises
     ------
     InvalidInput
-        For an unknown preset, and words that it does not take.
+        For an unknown preset, and options that it does not accept.
     """
     kind = words["trace_preset"]
     check_known("trace_preset", kind, (MIXED, *CASSINI_TRACES))
@@ -268,7 +268,7 @@ def generator_settings(words: Mapping[str, Any], seed: int) -> GeneratorSettings
     Raises
     ------
     InvalidInput
-        For numbers out of range, and words that have no meaning together.
+        For numbers out of range, and options that exclude each other.
     """
     jobs, load = words.get("jobs"), words.get("load")
     if jobs is not None and jobs < 1:
@@ -299,12 +299,12 @@ def generator_settings(words: Mapping[str, Any], seed: int) -> GeneratorSettings
 def scheduled_cluster(
     words: Mapping[str, Any], settings: ClusterSettings, fabrics: Sequence[str] | None
 ) -> ScheduledCluster:
-    """Return network, machine and schedulers from the options.
+    """Return network, hardware and schedulers from the options.
 
     Raises
     ------
     InvalidInput
-        For unknown names, numbers out of range, and words that have no meaning with a scheduler.
+        For unknown names, numbers out of range, and options that do not apply to a scheduler.
     """
     if not words["scheduler"]:
         raise InvalidInput(f"scheduler: name one of {', '.join(SCHEDULERS)}")

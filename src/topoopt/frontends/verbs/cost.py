@@ -162,7 +162,7 @@ def _question(jobs: str | os.PathLike[str] | Sequence[str], words: Mapping[str, 
 
 
 def _machines(words: Mapping[str, Any], mix: Mix) -> Machines:
-    """Return the servers, by default those that ``topoopt plan`` takes for such jobs; enough for the accelerators."""
+    """Return the servers, by default those of ``topoopt plan`` for such jobs; enough for the accelerators."""
     accelerators, servers = words.get("accelerators"), words.get("servers")
     given = {word: words[word] for word in ("accelerator", "accelerators_per_server") if word in words}
     if "intra_server_bandwidth" in words:
@@ -214,7 +214,7 @@ def cost(
     plan
         A plan or its file, whose servers, ports, wiring and traffic are taken; without one, the words say it.
     ratios
-        Also the two published cost ratios under every way of counting.
+        Also the two published cost ratios under every counting method.
     **words
         The flags of ``topoopt cost`` with underscores: ``servers``, ``degree``, ``fabrics``, ``prices`` …
 

@@ -71,7 +71,7 @@ def fail(
     Raises
     ------
     InvalidInput
-        For words that do not go together, unknown names, or a part that the plan does not have.
+        For options that exclude each other, unknown names, or a part that the plan does not have.
     Infeasible
         If no repair is possible.
 

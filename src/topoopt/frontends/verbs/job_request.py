@@ -176,7 +176,7 @@ def origin_of(request: JobRequest, job: Job) -> Origin:
 def search_options(request: JobRequest, words: Mapping[str, Any]) -> tuple[SearchOptions, JobRequest]:
     """Return the options, and the request with the preset's cost model.
 
-    A preset is the lowest layer, a job file's ``search`` goes above it, words above both.
+    A preset is the lowest layer, a job file's ``search`` goes above it, options above both.
 
     Raises
     ------

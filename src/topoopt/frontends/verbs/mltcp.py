@@ -1,4 +1,4 @@
-"""``topoopt.mltcp.simulate``: jobs on one link, iteration by iteration, under MLTCP and other ways of sharing it."""
+"""``topoopt.mltcp.simulate``: jobs on one link, iteration by iteration, under MLTCP and other sharing methods."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

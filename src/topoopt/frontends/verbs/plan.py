@@ -133,7 +133,7 @@ def compare(
     Raises
     ------
     InvalidInput
-        For an unknown word or name, or words that do not go together.
+        For an unknown option or name, or options that exclude each other.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def plan(
     on_progress
         Progress callback: stage, items done, and total.
     on_draft
-        Called with each answer that is faster than all before it, while the search goes on.
+        Called during the search with each answer faster than all before it.
     **words
         The flags of ``topoopt plan`` with underscores: ``servers``, ``degree``, ``bandwidth`` (``"100Gbps"`` or bit/s),
         ``seed`` …

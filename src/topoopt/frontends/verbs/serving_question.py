@@ -68,7 +68,7 @@ INSTEAD: Mapping[str, tuple[str, ...]] = {
     "deployment": _POOLS,
     **dict.fromkeys(_POOLS, ("deployment",)),
 }
-"""Words that say the same in another way."""
+"""Options that replace each other."""
 
 
 def served_question(source: Transformer, given: Mapping[str, Any]) -> Question:
@@ -122,7 +122,7 @@ def _of_preset(source: Transformer, given: Mapping[str, Any]) -> Mapping[str, An
 
 
 def _without_replaced(of_file: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a file or preset without those that the caller's replace."""
+    """Return the options of a file or preset that the caller does not override."""
     gone = {other for word in given for other in INSTEAD.get(word, ())}
     return {word: value for word, value in of_file.items() if word not in gone}
 

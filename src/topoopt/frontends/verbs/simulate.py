@@ -95,7 +95,7 @@ def simulate(
     Raises
     ------
     InvalidInput
-        For an unknown word or name, a number out of range, or words that do not go together.
+        For an unknown option or name, a number out of range, or options that exclude each other.
 
     Examples
     --------

@@ -142,7 +142,7 @@ def link_aggressiveness(sharing: str, simulator: str) -> Aggressiveness | None:
     Raises
     ------
     InvalidInput
-        For an unknown way, or a simulator that does not know of it.
+        For an unknown method, or a simulator that does not support it.
     """
     check_known("sharing", sharing, SHARINGS)
     if sharing == SHARINGS[0]:

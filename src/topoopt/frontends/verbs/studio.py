@@ -53,7 +53,7 @@ def studio(
     Raises
     ------
     InvalidInput
-        If it cannot listen there, its libraries are not installed, or a word of the question is wrong.
+        If it cannot listen there, its libraries are not installed, or an option of the question is wrong.
     """
     settings = checked_words(words, StudioWords)
     refuse_empty(settings)
@@ -95,7 +95,7 @@ def studio_answer(model: str | None = None, **words: Unpack[QuestionWords]) -> S
     InvalidInput
         For an unknown word or name, or a value that is not allowed.
     Infeasible
-        If no way of training fits in memory.
+        If no training configuration fits in memory.
 
     Examples
     --------

@@ -156,7 +156,7 @@ def results(file: str | os.PathLike[str], **words: Unpack[ResultsWords]) -> Resu
     Raises
     ------
     InvalidInput
-        If the file holds no results, SQL is wrong, or words do not go together.
+        If the file holds no results, SQL is wrong, or options exclude each other.
     """
     checked_words(words, ResultsWords)
     limit = words.get("limit", 0)

@@ -191,7 +191,7 @@ def collective(
     Raises
     ------
     InvalidInput
-        For an unknown word or name, words that do not go together, a schedule that does not do the operation, or a
+        For an unknown option or name, options that exclude each other, a schedule that does not do the operation, or a
         wiring that is none.
     NoRoute
         If a server cannot reach another.

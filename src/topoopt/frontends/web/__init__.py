@@ -1,4 +1,4 @@
-"""The live page: a question answered at once, plans wired while one looks on, over HTTP."""
+"""The live page: immediate answers to questions, and plans with live progress, over HTTP."""
 
 from typing import TYPE_CHECKING
 

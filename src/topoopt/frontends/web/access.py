@@ -18,7 +18,7 @@ LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether an address is this machine's own, which no other can reach.
+    """Return whether an address is a loopback address of this host, which no other can reach.
 
     Examples
     --------

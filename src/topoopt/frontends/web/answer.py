@@ -145,7 +145,7 @@ def answer_question(question: Question) -> StudioAnswer:
     InvalidInput
         If a value is out of range, or values do not go together.
     Infeasible
-        If no way of training fits in memory.
+        If no training configuration fits in memory.
     """
     known = (_transformer if is_transformer(request_of_question(question)) else _operators)(question)
     cluster, pricing = known.cluster, _pricing(question)
@@ -250,7 +250,7 @@ def terms_of(question: Question, cluster: ClusterSpec) -> OwnershipTerms:
 
 
 def terms_words(terms: OwnershipTerms) -> str:
-    """Return the terms in a few words."""
+    """Return a short description of the terms."""
     running, server = terms.running, terms.server
     price = "an unknown price" if server.usd is None else f"{server.usd / 1e3:,.0f} k$"
     return (
@@ -280,7 +280,7 @@ def contenders_of(question: Question) -> Contenders:
     Raises
     ------
     InvalidInput
-        If the model, the machines and the batch do not go together.
+        If the model, the servers and the batch do not fit together.
     Infeasible
         If no configuration fits in memory.
     """

@@ -132,7 +132,7 @@ def estimated_job(question: Question) -> EstimatedJob:
     Raises
     ------
     InvalidInput
-        If the model and the machines do not go together.
+        If the model and the servers do not fit together.
     Infeasible
         If memory is enforced and nothing fits.
     """

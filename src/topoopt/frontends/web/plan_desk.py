@@ -45,7 +45,7 @@ class PlanState:
     key : str
         Key of the question; equal questions have the same one.
     search : mapping
-        Words of the search beside the question, such as ``seed``.
+        Options of the search beside the question, such as ``seed``.
     done, total : int
         Progress of the stage; the total is 0 where unknown.
     version : int

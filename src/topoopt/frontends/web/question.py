@@ -77,7 +77,7 @@ def question_of(words: Mapping[str, Any], *, files: frozenset[str] = frozenset()
     Parameters
     ----------
     files
-        Names of files that may be asked about: those that the studio was started with. Whoever asks over a network
+        Names of the files that questions may name: those given to the studio at its start. Users over a network
         names no others.
 
     Raises
@@ -111,7 +111,7 @@ def question_of(words: Mapping[str, Any], *, files: frozenset[str] = frozenset()
 
 
 def known_models() -> tuple[str, ...]:
-    """Return the names of the models that a page may ask about without a file."""
+    """Return the names of the models that a page may choose without a file."""
     return (*TRANSFORMERS, *MODELS)
 
 

@@ -36,7 +36,7 @@ def serve(
     Parameters
     ----------
     files
-        Names of files that the page may ask about.
+        Names of the files that the page may choose.
     token
         Token that requests must present; generated where others can reach the address and none is given.
     longest_s
@@ -74,7 +74,7 @@ def serve(
 
 
 class _Server(uvicorn.Server):
-    """Says when it listens, and may end by itself."""
+    """Reports when it listens, and may end by itself."""
 
     def __init__(self, config: uvicorn.Config, longest_s: float | None, on_ready: Callable[[], None]) -> None:
         super().__init__(config)

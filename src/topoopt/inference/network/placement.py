@@ -207,7 +207,7 @@ PAIRINGS: Mapping[str, Callable[[PairingCase], Floats | None]] = {
 
 
 def pairings(case: PairingCase, names: tuple[str, ...]) -> list[Pairing]:
-    """Return the pairings of these names that there are, those that are the same once."""
+    """Return the pairings of these names, without duplicates."""
     if not len(case.placement.prefill):
         return [Pairing("any", np.zeros((0, len(case.placement.decode))))]
     found: list[Pairing] = []

@@ -28,7 +28,7 @@ from topoopt.workloads.transformer import Experts, TransformerModel
 
 ACTIVATION_BYTES = 2.0
 DISPATCHES = {"fp8": 1 + 4 / 128, "bf16": 2.0}
-"""Bytes a number on the way to experts; back it is always 2."""
+"""Bytes per number sent to experts; always 2 on the way back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class PassBytes:
     boundary_bytes : float
         Bytes from one stage to the next.
     dispatch_bytes, combine_bytes : float
-        A copy on the way to one expert of one layer, and back.
+        A copy to one expert of one layer, and back.
     expert_layers : int
         Layers whose tokens go to experts elsewhere; 0 where nothing is dispatched.
     """
@@ -98,7 +98,7 @@ class SentBy:
         Whether a token goes to a server once and is handed on inside it, however many of its experts are there. Kernels
         for prompts do so; those for decoding send each copy by itself, which begins sooner (DeepEP).
     dispatch : str
-        Format of tokens on their way to experts: ``fp8`` with scales, or ``bf16``.
+        Format of tokens sent to experts: ``fp8`` with scales, or ``bf16``.
     loads : ExpertLoads or None
         Even loads where there are none.
     """

@@ -43,9 +43,9 @@ class Relief:
     doubled, halved : sequence of str
         Constants of the law of a step, and columns of a replica.
     room : int
-        Times the pages of caches.
+        Factor of the pages for caches.
     sent : int
-        Times the bytes a second of caches on their way.
+        Factor of the bytes/s of transferred caches.
     """
 
     what: str

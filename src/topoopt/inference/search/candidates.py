@@ -116,7 +116,7 @@ def candidates(
     Parameters
     ----------
     readers, answerers
-        Splits of replicas that read prompts, and of those that answer or do everything.
+        Splits of prefill replicas, and of decode or combined replicas.
 
     Raises
     ------
@@ -263,7 +263,7 @@ class ParetoPoint:
     user_tokens_per_s : float
         Tokens of an answer a second, after the first.
     accelerator_tokens_per_s : float
-        Tokens of all answers a second, over all accelerators, those that read prompts among them.
+        Output tokens/s over all accelerators, including those of prefill.
     """
 
     mode: str

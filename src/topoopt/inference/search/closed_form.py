@@ -37,7 +37,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split:
-    """One way of splitting a replica.
+    """One split of a replica.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class Demand:
 
     @property
     def cached(self) -> float:
-        """Mean tokens in the cache of a request while it is answered: long answers are under way for longer."""
+        """Mean tokens in the cache of a request during decoding: long answers take longer."""
         prompts, answers = (
             tokens.astype(float) for tokens in (self.requests.input_tokens, self.requests.output_tokens)
         )

@@ -1,4 +1,4 @@
-"""A deployment as a file: its pools, by mode, replicas and degrees, as people write it and as answers say it."""
+"""A deployment as a file: its pools, by mode, replicas and degrees, as in input files and in answers."""
 
 import os
 import re
@@ -183,7 +183,7 @@ def given_deployment(words: Mapping[str, Any]) -> DeploymentPart | None:
     Raises
     ------
     InvalidInput
-        If it is given twice, or only of those that read prompts.
+        If it is given twice, or only for prefill replicas.
     """
     source = words.get("deployment")
     if source is not None:

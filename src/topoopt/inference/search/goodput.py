@@ -17,7 +17,7 @@ from topoopt.inference.step_table import StepTable
 HELD_BACK = 0.1
 """Share of the busy time with requests before a full memory, or before all places taken, from which that is it."""
 FULL = 0.8
-"""Share of the time in which replicas are busy, below which waiting comes from bursts."""
+"""Utilization of replicas below which waiting is due to bursts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Evaluated:
 
     @property
     def words(self) -> str:
-        """The deployment in a few words."""
+        """Short description of the deployment."""
         deployment = self.candidate.deployment
         if deployment.prefill is None:
             return f"{deployment.mode}, {pool_words(deployment.decode)}"

@@ -85,7 +85,7 @@ class Question:
     Attributes
     ----------
     fixed, fixed_prefill : mapping of str to int
-        Degrees that are given, of replicas that answer or do everything, and of those that read prompts alone.
+        Given degrees of decode or combined replicas, and of prefill replicas.
     router : str or None
         Routing policy; None for the default one.
     failures, server_failures : sequences of Failure, ServerFailure

@@ -117,7 +117,7 @@ class RoleRule:
     unread_tokens : float
         Tokens that wait to be read for each replica that reads, above which another one should.
     full, empty : float
-        Share of the pages of those that answer above which another one should, and below which one may go.
+        Share of used pages of decode replicas above which one is added, and below which one may leave.
     """
 
     every_s: float

@@ -58,7 +58,7 @@ class ServingRun:
 
     @property
     def ttft_s(self) -> Floats:
-        """Seconds from a request to its first token; of two pools until those that answer have begun."""
+        """Seconds from a request to its first token; with two pools, to the start of decoding."""
         return self.state.time[:, Time.FIRST] - self.arrival_s
 
     @property
@@ -121,7 +121,7 @@ class ServingRun:
 
     @property
     def peak_share(self) -> Floats:
-        """Pages in use at most over those that there are, of each replica."""
+        """Peak share of pages in use, per replica."""
         pages = np.array([kind.pages for kind in self.fleet.pools])
         return np.asarray(self.state.replica[:, Replica.PEAK] / pages[self.state.replica[:, Replica.POOL]])
 
@@ -148,12 +148,12 @@ EVENTS_A_TOKEN = 8
 def simulate_serving(fleet: Fleet, requests: Requests, log_rows: int = 0) -> ServingRun:
     """Serve requests until all are answered.
 
-    Replicas take requests first come, first served, into pages that must be free; where an answer finds none, the
-    youngest request loses its pages and is read anew. Prompts are read before anything is answered (prefill-first),
-    in pieces beside the answers (chunked), or by replicas of their own (disaggregated), whose caches are sent to
-    those that answer, where they wait outside of the pages: over the links of a fabric, which they share max-min
-    fairly, or one after the other at either end. Consecutive decode-only steps are merged until a request
-    arrives or leaves. A pipeline has as many groups of requests in flight as stages.
+    Replicas take requests first come, first served, into free pages; if decoding runs out of pages, the youngest
+    request loses its pages and its prefill is repeated. Prefill precedes all decoding (prefill-first), is done in
+    chunks beside decoding (chunked), or on separate replicas (disaggregated), whose caches are sent to decode
+    replicas, where they wait outside of the pages: over the links of a fabric, which they share max-min fairly, or one
+    after the other at either end. Consecutive decode-only steps are merged until a request arrives or leaves. A
+    pipeline has as many groups of requests in flight as stages.
 
     Parameters
     ----------

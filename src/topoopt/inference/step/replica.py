@@ -56,7 +56,7 @@ class Replica:
         see :func:`~topoopt.transformers.allreduce_s`
     handoff_s, handoff_s_per_byte : start, and time per byte, of a transfer from one pipeline stage to the next
     reduce_fabric_s_per_byte : part of the time per byte that a fabric adds by itself
-    domains_visited : of a layer's, those that have experts of a token, on average
+    domains_visited : domains with experts of a token in a layer, on average
     hosts : servers over which copies of attention lie
     adapters : LoRA adapters that requests have, each one of them; 0 for none
     adapter_weights : of one adapter, outside of experts

@@ -70,7 +70,7 @@ class ServingCalibration:
     accelerators: tuple[str, ...]
 
     def corrected(self, runs: Sequence[ServedRun], logs: Floats) -> Floats:
-        """Return logarithms of constants of runs with the factors of those that are of its stack."""
+        """Return logarithms of constants of runs with the factors of the runs of its stack."""
         stacks = [run.stack for run in runs]
         ours = [
             engine_family(one.settings.engine) in self.engines and one.accelerator.name in self.accelerators

@@ -1,4 +1,4 @@
-"""Cells of one row of a table of runs as people write them: numbers, switches, words that mean something.
+"""Cells of one row of a table of runs in free notation: numbers, switches, keywords.
 
 Cells of one row of a table of runs: sharding, recomputation and precision.
 

@@ -51,7 +51,7 @@ TIME_COLUMNS = (
     *("iter_time_s", "iter_time_ms", "tokens_per_s_per_gpu", "tokens_per_s", "sequences_per_s"),
     *("tflops_per_gpu", "mfu_pct", "hfu_pct"),
 )
-"""Columns that a time may come from; the first that has a number is taken."""
+"""Columns of the time, in order; the first with a number is used."""
 TIMES = TIME_COLUMNS[:2]
 LARGEST_PEAK = 1e6
 """TFLOP/s."""
@@ -60,7 +60,7 @@ USUAL_DEFINITION = "matmul"
 
 
 def measured_s(row: Row, model: TransformerModel, one: Configuration, system: System) -> tuple[float, str]:
-    """Return the iteration time, and which of :data:`TIME_COLUMNS` it comes from; NaN where a row has none of them.
+    """Return the iteration time and its column of :data:`TIME_COLUMNS`; NaN where a row has none of them.
 
     Raises
     ------

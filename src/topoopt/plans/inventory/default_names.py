@@ -126,7 +126,7 @@ def _cables(
     given: Sequence[CablePart],
     width: int,
 ) -> tuple[Cable, ...]:
-    """Return those that are given, and one or two for every interface that has none."""
+    """Return the given names, and one or two for every interface without."""
     sides = ("both",) if wiring.links == "duplex" else ("out", "in")
     there = {(one.server, one.interface, side) for one in given for side in _halves(one.side)}
     taken = {(one.panel, one.port, side) for one in given for side in _halves(one.side)}

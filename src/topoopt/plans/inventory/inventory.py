@@ -218,7 +218,7 @@ class Circuit:
     id : str
         The panel and its ports, such as ``panel0:5-17``: a circuit that is the same is called the same.
     duplex : bool
-        Whether it goes both ways.
+        Whether it is bidirectional.
     cable_a, cable_b : Cable
         The cables in ``port_a`` and ``port_b``.
     """

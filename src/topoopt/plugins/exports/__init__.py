@@ -1,4 +1,4 @@
-"""A plan as files for people and machines: patch lists, and configurations of servers and switches."""
+"""A plan as files for people and devices: patch lists, and configurations of servers and switches."""
 
 from typing import TYPE_CHECKING
 

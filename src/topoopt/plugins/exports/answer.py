@@ -121,7 +121,7 @@ def exported(
     Parameters
     ----------
     names : sequence of str
-        Formats, or ``all``, which leaves out those that refuse.
+        Formats, or ``all``, which omits formats that cannot express the plan.
     on_progress
         Progress callback: format, formats done, and total.
 

@@ -75,7 +75,7 @@ def export(
         For an unknown format; for a folder with files of others, or changed ones; for mistakes in the inventory, with
         the line.
     Infeasible
-        If a format that is named cannot say the plan, or its links do not go with the inventory's panels.
+        If a named format cannot express the plan, or its links do not match the inventory's panels.
 
     Examples
     --------

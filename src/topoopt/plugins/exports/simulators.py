@@ -73,7 +73,7 @@ def simai(deployment: Deployment) -> Contents:
     Raises
     ------
     Infeasible
-        If SimAI does not know the accelerator, the job sends anything but AllReduces of all servers, links go one way,
+        If SimAI lacks the accelerator, the job sends anything but AllReduces of all servers, links are one-way,
         or routes are not the shortest.
     """
     cluster = deployment.plan.job.cluster
@@ -141,7 +141,7 @@ def astra_sim_ns3(deployment: Deployment) -> Contents:
     Raises
     ------
     Infeasible
-        If links go one way, or the plan's routes are not shortest paths.
+        If links are one-way, or the plan's routes are not shortest paths.
     """
     check_routes(deployment)
     cluster, n = deployment.plan.job.cluster, deployment.plan.fabric.topology.servers
@@ -181,7 +181,7 @@ def check_routes(deployment: Deployment) -> None:
     Raises
     ------
     Infeasible
-        If links go one way, or bytes take a path that is not one of the shortest.
+        If links are one-way, or bytes take a path that is not one of the shortest.
     """
     plan = deployment.plan
     if not plan.fabric.topology.both_ways:

@@ -70,7 +70,7 @@ def containerlab(deployment: Deployment) -> Contents:
     Raises
     ------
     Infeasible
-        If links go one way, or a name is none that a container or an interface of Linux can have.
+        If links are one-way, or a name is none that a container or an interface of Linux can have.
     """
     if deployment.wiring.links != "duplex":
         raise Infeasible("links go one way; those of a lab go both ways")
@@ -254,9 +254,9 @@ def _iproute2_route(route: Route, more: str) -> str:
 def kernel_settings(network: ServerNetwork) -> dict[str, int]:
     """Return the settings by name.
 
-    Packets come back by other ways than they went, so that reverse path filtering is off: in ``all`` and on
-    each interface, for the stricter of the two applies. The hash over next hops includes the ports. No ICMP redirects
-    are sent, as they would be where a packet leaves on the interface that received it.
+    Replies take other paths than requests, so that reverse path filtering is off: in ``all`` and on each interface,
+    for the stricter of the two applies. The hash over next hops includes the ports. No ICMP redirects are sent, as
+    they would be where a packet leaves on the interface that received it.
     """
     interfaces = ("all", "default", *(one.name for one in network.interfaces))
     return {
@@ -353,7 +353,7 @@ def _rows(deployment: Deployment) -> Iterator[tuple[str, ...]]:
 
 
 def _first_ways(deployment: Deployment, table: PathTable) -> list[int] | None:
-    """Return the first way of each path, each with its own address; None where paths have none."""
+    """Return the first route of each path, each with its own address; None where paths have none."""
     if deployment.paths == "hashed":
         return None
     counts = cables_in_turn(deployment.plan.fabric.topology, table)

@@ -81,7 +81,7 @@ SHARD_DEGREE = 4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OneLink:
-    """Jobs on one link, in each way of sharing it.
+    """Jobs on one link, under each sharing method.
 
     Attributes
     ----------

@@ -123,7 +123,7 @@ class Description:
         Description of the paper's figure, in a sentence or two.
     notes : sequence of templates
         A template, or a table of one with ``when``, a word that must be true, or ``each``, a word that holds a mapping
-        of further words for each time that the note is made.
+        of further options for each time that the note is made.
     compared : mapping of name to comparison
         ``what``, ``unit``, ``published`` (a value, or the ends of a range), ``tolerance``, ``origin`` and
         ``explanation``; each of them may be a table by case.

@@ -207,7 +207,7 @@ def _compared(rows: Sequence[Row]) -> Iterator[Comparison]:
 
 
 def _order(rows: Sequence[Row]) -> Iterator[Comparison]:
-    """Yield the statement that TopoOpt is the slowest on LLaMA-MoE, whichever way it is wired."""
+    """Yield the statement that TopoOpt is the slowest on LLaMA-MoE, with every wiring."""
     case = "llama-moe", AT_400G
     if not any(row["model"] == case[0] for row in rows):
         return

@@ -210,7 +210,7 @@ def duplex_ring_diameter() -> int:
 def _short_paths() -> Fabric:
     """Return the generalized Kautz graph: i to -(3i + 1), -(3i + 2) and -(3i + 3), in few hops to everybody.
 
-    It keeps no ring; an AllReduce goes round in order of server numbers, each step along shortest paths.
+    It keeps no ring; an AllReduce is a ring in order of server numbers, each step along shortest paths.
 
     References
     ----------
@@ -275,7 +275,7 @@ def model_traffic(model: str, budget: int, seed: int) -> ModelTraffic:
 def ring_matrix(
     servers: int, groups: Sequence[AllReduceGroup], strides: Sequence[int] = (1,)
 ) -> NDArray[np.float64]:
-    """Return the bytes of each ordered pair when every group goes round in these strides of its members.
+    """Return the bytes of each ordered pair when every group has rings of these strides.
 
     Each stride takes an equal part of the bytes; strides that do not visit every member are left out.
 

@@ -1,4 +1,4 @@
-"""Serving, as others have published it: queues, fabrics, routers, a known deployment, caches on their way."""
+"""Serving, published results: queues, fabrics, routers, a known deployment, cache transfers."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -36,7 +36,7 @@ class StudyEntry:
     shown : str
         Description of the paper's figure, in a sentence or two.
     measured : bool
-        Whether it is measured on this machine, and so never the same twice: it is made when it is named, and not among
+        Whether it is measured on this host, and so never the same twice: it is made when it is named, and not among
         all figures.
     """
 

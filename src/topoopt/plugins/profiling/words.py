@@ -59,4 +59,4 @@ class SubjectWords(OperatorWords, LayerWords, total=False):
 
 
 class ProfileWords(DeviceWords, SubjectWords, total=False):
-    """All words that :func:`topoopt.profile` takes."""
+    """All options of :func:`topoopt.profile`."""

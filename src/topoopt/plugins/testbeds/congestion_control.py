@@ -121,14 +121,14 @@ def registered() -> tuple[str, ...]:
 
 
 def unrestricted() -> tuple[str, ...]:
-    """Return the names of those that a network namespace may have as its default; ours are."""
+    """Return the names that a network namespace may have as its default; ours are among them."""
     return tuple(_ALLOWED.read_text().split())
 
 
 def register(name: str) -> None:
     """Compile MLTCP and load it into the kernel under a name, which the caller has recorded before.
 
-    No socket takes it unless it asks for it by that name.
+    Only sockets that request it by name use it.
 
     Raises
     ------

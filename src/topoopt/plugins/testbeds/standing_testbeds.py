@@ -96,7 +96,7 @@ def check_paths(testbed: Testbed, fabric: Emulated) -> int:
     Raises
     ------
     Infeasible
-        If one goes another way.
+        If a packet takes another path.
     """
     walked = testbed.paths()
     for (src, dst), nodes in walked.items():

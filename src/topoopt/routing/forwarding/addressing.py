@@ -69,7 +69,7 @@ class Addressing:
     ----------
     end_server, end_interface : int64 arrays, shape (ends,)
     duplex : bool
-        Whether cables carry bytes both ways; else only from end 2k to end 2k+1.
+        Whether cables are bidirectional; else they carry bytes only from end 2k to end 2k+1.
     identities : int
         Addresses in the block of a server: a power of two.
     identity_first, link_first : int

@@ -72,7 +72,7 @@ def _hashed(topology: Topology, routes: Routes, src: Ints, dst: Ints) -> tuple[W
 
 
 def _pinned(topology: Topology, routes: Routes, src: Ints, dst: Ints) -> tuple[Ways, PairLinks, Ints]:
-    """Return ways, their links, and the index among parallel cables."""
+    """Return routes, their links, and the index among parallel cables."""
     _refuse_too_many(topology, routes, dst)
     table = path_table(Fabric("", topology, routes, {}), src, dst)
     copies = cables_in_turn(topology, table)
@@ -112,7 +112,7 @@ _WAYS = {"hashed": _hashed, "pinned": _pinned}
 
 @dataclass(frozen=True, slots=True)
 class _Splits:
-    """Split of each way at each server that it crosses: rows in order of ways, then of servers."""
+    """Split of each route at each server that it crosses: rows in order of routes, then of servers."""
 
     way: Ints
     node: Ints
@@ -254,9 +254,9 @@ def _one_tree(left: Ints, path: Ints, slot: Ints, way_out: Ints, paths: int) -> 
 
 
 def without_circles(topology: Topology, flows: PairLinks, dst: Ints) -> tuple[PairLinks, int]:
-    """Return the flows without the circles that they have in common, sorted by link, and how many had any.
+    """Return the flows without their common cycles, sorted by link, and the number of flows with any.
 
-    Two paths of a pair may cross a cable in opposite directions, or go round a square. What goes in a circle does not
+    Two paths of a pair may cross a cable in opposite directions, or form a cycle. Flow along a cycle does not
     come nearer, so that its share is taken off all links of the circle: no link has more than before.
     """
     pair = np.repeat(np.arange(len(flows)), np.diff(flows.pair_first))

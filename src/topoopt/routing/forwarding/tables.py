@@ -37,9 +37,9 @@ class Ways(Columns):
 class ForwardingTables:
     """Entries of every server's tables, each with its next links and their shares.
 
-    A server has one main table, by destination, which holds its own ways; and for a source whose bytes it hands on in
-    another way than its own a table of that source, asked first, with the destinations for which that is so. Where the
-    main tables say it all the tables are by ``destination``, else by ``source``.
+    A server has one main table, by destination, with its own routes; and for a source whose bytes it hands on in
+    another way than its own a table of that source, consulted first, for those destinations. Where the main tables say
+    it all the tables are by ``destination``, else by ``source``.
 
     Attributes
     ----------
@@ -131,13 +131,13 @@ class Followed:
     Attributes
     ----------
     links : PairLinks
-        Share of each way on each link.
+        Share of each route on each link.
     arrived : float64 array, shape (ways,)
         The share that reaches its destination.
     lost : int64 array
-        Ways of which a part comes to a server that has no entry for it.
+        Routes that reach a server without an entry for them.
     circling : int64 array
-        Ways of which a part comes to a server twice, and so may go round for ever.
+        Routes that reach a server twice, and so may loop forever.
     """
 
     links: PairLinks
@@ -312,12 +312,12 @@ def _best(share: Floats, largest: int) -> Ints:
 
 
 def follow(tables: ForwardingTables, ways: Ints | None = None) -> Followed:
-    """Follow all ways from their sources in parallel, link by link.
+    """Follow all routes from their sources in parallel, link by link.
 
     Parameters
     ----------
     ways : int64 array, optional
-        Rows of the tables' ways; all by default.
+        Rows of the tables' routes; all by default.
     """
     topology, rows = tables.topology, np.arange(len(tables.ways)) if ways is None else ways
     src, dst, identity = (column[rows] for column in (tables.ways.src, tables.ways.dst, tables.ways.identity))

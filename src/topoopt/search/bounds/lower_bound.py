@@ -12,7 +12,7 @@ of a group's own members, with the buckets that the strategy's task graph has. T
 
 The bound of all links together takes bytes × hops of the best graph that there could be. For a set of bytes, each
 server's heaviest destinations are its nearest ones in Moore's tree, and likewise the sources of most bytes.
-Where a cable leads both ways, so do distances, and the bytes of both ways count together. However few the bytes are,
+Where cables are bidirectional, so are distances, and the bytes of both directions add up. However few the bytes are,
 of k destinations one is as far as the last of k in that tree, a latency for each hop.
 
 ``Demands`` are the transfers of a strategy's task graph, each with its window.
@@ -119,7 +119,7 @@ class WindowGrid:
 
 @dataclass(frozen=True, eq=False)
 class Demands:
-    """Transfers between pairs of servers, and collectives that may go by any algorithm; all in cells of a grid.
+    """Transfers between pairs of servers, and collectives by any algorithm; all in cells of a grid.
 
     Attributes
     ----------

@@ -66,8 +66,8 @@ def gap_parts(
 ) -> GapParts | None:
     """Return the parts of the gap between an iteration and its bound.
 
-    None where the time comes of another simulator than ``analytic``, of several iterations, or circuits change: there
-    is nothing to take away from these step by step.
+    None if the time is not of ``analytic``, is of several iterations, or circuits change: there is nothing to take
+    away from these step by step.
 
     Parameters
     ----------

@@ -51,8 +51,8 @@ MOST_STEPS = 40_000_000
 WORTH_BALANCING = 1e-3
 """Excess of the fullest link over the least possible above which re-weighting the candidate paths is tried."""
 LARGEST_FOR_ALL_WAYS = 256
-"""Servers up to which direct links have equal splits over all shortest ways. Of a torus of 1,024 servers a pair has 130
-links on these, and simulating them takes minutes and 10 GB; above, :data:`FEW_WAYS` shortest paths are taken."""
+"""Servers up to which direct links have equal splits over all shortest paths. A pair of a torus of 1,024 servers has
+130 links on these, and simulating them takes minutes and 10 GB; above, :data:`FEW_WAYS` shortest paths are taken."""
 FEW_WAYS = 2
 GROUPS = "group rings"
 """Name of the wiring by groups: replicas of parts of layers, each group separately, and the links between."""
@@ -73,7 +73,7 @@ _LARGEST_MATRIX = 2048
 def splits_to_try(options: SearchOptions, splits: Iterable[str]) -> tuple[str, ...]:
     """Return the degree splits, that of the options first.
 
-    Where one wiring of all servers is asked for, others must not leave it out: they give all servers interfaces. A
+    Where one wiring of all servers is requested, others must not exclude it: they give all servers interfaces. A
     wiring file leaves nothing to split.
     """
     if is_wiring_file(options.wiring):

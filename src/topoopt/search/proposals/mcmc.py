@@ -29,7 +29,7 @@ from topoopt.workloads import OperatorSplit, ParallelStrategy
 
 LARGEST_TO_LIST = 512
 """Servers up to which the search knows all links of every pair. Above, those of a torus of 1,024 servers alone take
-2 GB and a minute of CPU time; there the search counts with one shortest way of each pair, drawn by a hash."""
+2 GB and a minute of CPU time; there the search assumes one shortest path of each pair, drawn by a hash."""
 MAX_FAN_OUT_BYTES = 256e6
 """Largest table of fan-out loads that is kept; 128 servers of degree 4 need 1 MB."""
 
@@ -77,7 +77,7 @@ SLICE = 250
 
 @dataclass(frozen=True, eq=False)
 class ChainAnswer:
-    """The best strategy of a chain, and the fabric that it is for; ``rules`` are those that wired it, if known."""
+    """The best strategy of a chain, and its fabric; ``rules`` are those that wired it, if known."""
 
     strategy: ParallelStrategy
     fabric: Fabric
@@ -122,7 +122,7 @@ def search_strategy(
 
 
 BEHIND = 1.01
-"""Times the best of all chains, from which on a chain goes on where that one is.
+"""Factor above the best of all chains at which a chain restarts from the best.
 
 Measured on 16, 32, 128 servers with 4 ports, and NCF on 128 with 8, seeds 0 to 2: plans of DLRM, NCF and CANDLE become
 0.16 % faster on the average, up to 1.3 %, one of 24 0.5 % slower, in the same time. The best strategy on a chain's own
@@ -188,9 +188,9 @@ class Chain:
 
 
 def exchanged(chains: Sequence[Chain]) -> list[Chain]:
-    """Return the chains, those that are well behind with the best strategy of all and the wiring that it is for.
+    """Return the chains, those well behind with the best strategy of all and its wiring.
 
-    A chain that had converged has a use for the rest of its budget then. Each goes on by its own chance.
+    A converged chain can then use the rest of its budget. Each continues with its own random numbers.
     """
     best = min((chain.best for chain in chains), key=lambda row: row.time_s)
     wirings = () if best.rules is None else (best.rules,)

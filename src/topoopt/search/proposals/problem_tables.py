@@ -177,7 +177,7 @@ def edge_tables(job: Job) -> dict[str, Any]:
 
 
 def most_rings_of(cluster: ClusterSpec, topology: Topology) -> int:
-    """Return the most rings of a group: one per port, of which a full mesh has more than the cluster."""
+    """Return the most rings of a group: one per port; a full mesh has more ports than the cluster."""
     ports = np.bincount(topology.src, topology.ports)[: topology.servers]
     return max(cluster.degree, int(ports.max()))
 
@@ -189,7 +189,7 @@ def group_tables(
 
     Group (degree m, start s) is s, s + n/m, …; its row is ``group_first[index of m] + s``. Where there is a table of
     next links, servers are many: only groups that a turn of the wiring does not lead to have rings laid, of wirings
-    without turns the first of a degree; all others have these, moved, their edges on the ways of the table.
+    without turns the first of a degree; all others have these, moved, with edges on the table's routes.
     """
     turn = _orbits(fabric) if len(next_link) > 1 else fabric.topology.servers
     topology, servers = fabric.topology, fabric.topology.servers

@@ -215,7 +215,7 @@ def _send_back(p: Problem, state: State, op: int, done: float) -> float:
 
 @compiled
 def _queue(order: Ints, ready_s: Floats, op: int, ready: float, served: int, queued: int) -> None:
-    """Put an operator, or its AllReduce, among those that wait, the earliest first."""
+    """Add an operator, or its AllReduce, to the waiting ones, the earliest first."""
     ready_s[op] = ready
     k = queued
     while k > served and ready_s[order[k - 1]] > ready:

@@ -110,7 +110,7 @@ def run_first_come(t: TaskRun, f: FlowRun) -> None:
 
 @inlined
 def _plan(t: TaskRun, f: FlowRun, time: float, code: int) -> None:
-    """Add an event, to the newest chain of its moment where it goes on there."""
+    """Add an event, to the newest chain of its moment where it continues there."""
     f.behind[code] = -1
     row = _chain(time)
     newest = f.newest[row]
@@ -207,7 +207,7 @@ def _send(t: TaskRun, f: FlowRun, flow: int, now: float) -> None:
 
 @inlined
 def _foretell(t: TaskRun, f: FlowRun, task: int, now: float) -> None:
-    """Let those that wait for communication know when it ends, which now is certain."""
+    """Pass the end of communication, now certain, to the tasks that wait for it."""
     end, code = f.last_end[task], len(t.device) + len(f.flow_class) + f.last_flow[task]
     t.finish[task] = end
     if end <= now:

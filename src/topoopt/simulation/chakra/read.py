@@ -66,7 +66,7 @@ def is_chakra(path: str) -> bool:
 
 
 def read_chakra(path: str) -> ChakraTraces:
-    """Return the traces in a folder, those that begin with a prefix, or those beside one of them.
+    """Return the traces in a folder, with a prefix, or beside one of them.
 
     Raises
     ------

@@ -123,7 +123,7 @@ def ring_plan(fabric: Fabric, groups: Iterable[tuple[int, ...]], name: str, drop
     Raises
     ------
     InvalidInput
-        If a group's rings can be written in neither way and ``drop_rings`` is not set.
+        If a group's rings can be written in neither form and ``drop_rings`` is not set.
     """
     descriptors, orders = [], {}
     by_size = sorted(groups, key=len)

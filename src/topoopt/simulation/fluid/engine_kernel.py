@@ -237,7 +237,7 @@ def _serve_until(x: Sharing, net: Links, horizon: float) -> None:
 
 @compiled
 def _share_anew(x: Sharing, net: Links) -> float:
-    """Set the fair level of all active classes, 0 for those that wait; return when the first connection is done."""
+    """Set the fair level of all active classes, 0 for waiting ones; return when the first connection is done."""
     if net.tally[AFRESH] == 1:
         list_active(x, net)
     fill(x, net)

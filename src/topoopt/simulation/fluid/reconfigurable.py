@@ -2,7 +2,7 @@
 
 A ring AllReduce is rounds of one connection a member, each along the routes of its pair and with a barrier after
 each round; a transfer is a round of one. At a change nothing moves for a while, then all bytes left go on over
-the new circuits. What is on its way when a change begins arrives. Connections open even while their pair waits for
+the new circuits. Bytes in flight when a change begins arrive. Connections open even while their pair waits for
 a circuit, so that they can send as soon as it is there.
 """
 
@@ -259,7 +259,7 @@ def make_connections(
     Parameters
     ----------
     apart : bool array, shape (tasks,), optional
-        Tasks whose pairs have rows of their own: their bytes do not go the same way as those of the others.
+        Tasks whose pairs have rows of their own: their bytes take other routes than those of the others.
 
     Raises
     ------

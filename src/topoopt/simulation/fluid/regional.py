@@ -11,7 +11,7 @@ Links are numbered electrical ones first, then a place for the circuits from eac
 The optical ports of all servers over time: whose turn it is, how they are wired, when the wiring is ready.
 
 All-to-alls that share a server take turns, in the order in which they become ready. At its turn an all-to-all gets
-the ports of its servers, and circuits for its bytes; those that are wired so already take no time.
+the ports of its servers, and circuits for its bytes; circuits already in place take no time.
 
 The all-to-alls of a task graph: their first and last tasks, and their bytes.
 
@@ -164,7 +164,7 @@ class Ports:
 
 @dataclass(frozen=True, eq=False)
 class Ways:
-    """Both ways of every pair, by rows of the connections.
+    """Both directions of every pair, by rows of the connections.
 
     Attributes
     ----------

@@ -128,7 +128,7 @@ class Rounds(NamedTuple):
     rounds_left   int64   (streams,)     rounds that have not begun
     to_end        int64   (streams,)     connections of the present round not done
     of            int64   (connections,) stream of a connection
-    opening       float64 (classes,)     bytes of those that are being opened
+    opening       float64 (classes,)     bytes of connections being opened
     entered       float64 (classes,)     bytes of all connections so far
     watch         int64   (tasks,)       ``HOLD``, ``REPORT``, both or neither (0)
     stops         int64   (2 tasks,)     watched tasks that are ready or done; the first ``tally[STOPS]``

@@ -23,7 +23,7 @@ PACKED = (".fbuf", ".fbuf.xz")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimulatedJob:
-    """A job and where it comes from; ``plan`` or ``flexnet`` is there, or neither: traces have no network.
+    """A job and its origin; ``plan`` or ``flexnet`` is there, or neither: traces have no network.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ def named_fabric(
     Raises
     ------
     InvalidInput
-        If no fabric is named and none goes without saying, or a word does not go with it.
+        If no fabric is named and none is implied, or an option does not apply to it.
     """
     if choice.fabric is not None:
         name = choice.fabric

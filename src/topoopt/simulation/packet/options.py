@@ -271,7 +271,7 @@ class PacketOptions:
 
     @property
     def kept(self) -> bool:
-        """Whether a transfer goes on where the one before it has ended."""
+        """Whether a transfer continues the connection of the previous one."""
         return self.connections == "kept" or self.weights is not None
 
 

@@ -36,7 +36,7 @@ def first_state(
     Raises
     ------
     InvalidInput
-        If a failure names a link that is not there, or acknowledgments have no way back.
+        If a failure names a missing link, or acknowledgments have no reverse path.
     Infeasible
         If the arrays would exceed the memory limit.
     """

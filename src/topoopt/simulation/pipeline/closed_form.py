@@ -181,7 +181,7 @@ def _play(step: PipelinedStep, times: PassTimes, queues: tuple[Queues, ...]) -> 
 
 
 def _replicas(step: PipelinedStep, known: Operations) -> tuple[Played, ...]:
-    """Return the passes of every replica; those that exchange something with others go at the pace of the slowest."""
+    """Return the passes of every replica; replicas that exchange data with others run at the pace of the slowest."""
     sent_s = known.sent_s
     if any(len(one.replicas) > 1 for one in step.exchanges):
         sent_s = np.repeat(sent_s.max(axis=2, keepdims=True), step.replicas, axis=2)

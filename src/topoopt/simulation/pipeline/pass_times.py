@@ -36,7 +36,7 @@ class _Request:
 
 @dataclass(slots=True)
 class _Queue:
-    """Exchanges of one kind; the first is under way."""
+    """Exchanges of one kind; the first is in progress."""
 
     seconds: dict[Key, Around]
     before: bool

@@ -101,7 +101,7 @@ class _Cut:
 
 
 def _add_pieces(draft: Draft, step: PipelinedStep, cut: _Cut, batches: Ints, head: Ints) -> list[Ints]:
-    """Add the passes of some micro-batches, and return the tasks that end each piece; note those that begin them."""
+    """Add the passes of some micro-batches, and return the tasks that end each piece; record those that begin them."""
     stage = step.chunk_stage[cut.chunk]
     row = TaskRows(
         COMPUTE,

@@ -45,7 +45,7 @@ from topoopt.simulation.task_graph import (
 
 
 class CollectiveTime(Protocol):
-    """One way of doing a collective among certain servers of a fabric."""
+    """One algorithm of a collective among certain servers of a fabric."""
 
     def time_s(self, size_bytes: int) -> float:
         """Return the time for a buffer of ``size_bytes`` per member, seconds."""
@@ -104,7 +104,7 @@ class RingTimes:
 WORTH_LEAVING_THE_RING = 0.99
 """``auto`` leaves the ring, which is simulated as a whole, only below this fraction of the ring's time."""
 MOST_TRANSFERS = 200_000
-"""Schedules with more transfers than this are not among those that ``auto`` chooses from."""
+"""Most transfers of a schedule that ``auto`` considers."""
 MOST_PLAYED = 100_000
 """Transfers of all schedules together that ``auto`` takes: a tenth of a second of CPU time."""
 BOTH_WAYS = "multi-ring"
@@ -112,7 +112,7 @@ BOTH_WAYS = "multi-ring"
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A way of doing a collective among certain servers; one without moves is the simulators' own ring."""
+    """An algorithm of a collective among certain servers; without moves, the simulators' own ring."""
 
     algorithm: str
     moves: Moves | None
@@ -263,7 +263,7 @@ def _quick(fabric: Fabric, collective: str, members: tuple[int, ...]) -> list[Ca
     """Return schedules that may be faster than a ring: made for the links of the group, or for any ranks.
 
     Where there is the former it has as few steps as the distances allow. The latter has partners several links apart,
-    and is not looked at then; nor are rings both ways around where the fabric has rings of its own.
+    and is not looked at then; nor are bidirectional rings where the fabric has its own rings.
     """
     if collective == "allreduce":
         ways = [row for name in ON_WIRINGS for row in _on_links(fabric, name, members)]

@@ -96,7 +96,7 @@ class Choice:
     jobs : tuple of TrainedJob
         The mix, on the network that is taken.
     machines : str
-        The servers, in words.
+        Description of the servers.
     owner : Owner
         Pricing of networks and running costs of the cluster.
     points : tuple of Evaluated
@@ -243,7 +243,7 @@ grids was 0.959, DLRM on 32 servers."""
 
 @dataclass(frozen=True, slots=True)
 class LeastTimes:
-    """Least times of jobs on machines, each worked out once.
+    """Least times of jobs on servers, each computed once.
 
     Attributes
     ----------

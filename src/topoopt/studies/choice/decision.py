@@ -91,7 +91,7 @@ class Evaluated:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Figures:
-    """Networks that have a price and times; those that were planned come first.
+    """Networks with a price and times; planned ones come first.
 
     Attributes
     ----------
@@ -218,7 +218,7 @@ def turns(points: Sequence[Evaluated], mix: Mix, limits: Limits) -> tuple[Turn, 
     """Return the changes of the answer: for every price and share, the nearest below and above its value.
 
     Networks that were dropped take part with the least times that they can have, so that none is overlooked. Prices
-    come first, and in each kind those that have to move least.
+    come first, and in each kind those with the fewest moves.
     """
     found = figures_of(points, mix)
     if len(found.points) < 2:
@@ -366,7 +366,7 @@ def _nothing(found: Figures, limits: Limits) -> Infeasible:
 
 
 def figures_of(points: Sequence[Evaluated], mix: Mix) -> Figures:
-    """Return the figures of networks that were planned, and of those that were dropped."""
+    """Return the figures of planned networks, and of dropped ones."""
     priced = [point for point in points if point.relative_times and point.money is not None]
     rows = sorted(priced, key=lambda point: point.status != PLANNED)
     parts = tuple(dict.fromkeys(part for point in rows for part in point.parts_usd()))

@@ -1,6 +1,6 @@
 """Iteration times from plans: every job on every network is a point of a sweep, computed once and kept in its store.
 
-Which networks are planned: only those that may be on the front of money and time, and all of them.
+Networks that are planned: exactly those that may be on the front of money and time.
 
 Every network has its price and a lower bound on its time before anything is planned. A network is *dropped* when a
 planned one costs no more and is no slower than that; so the front of the planned ones is the front of all.

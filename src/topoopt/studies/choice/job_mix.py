@@ -93,7 +93,7 @@ class Machines:
 
     @property
     def words(self) -> str:
-        """The servers in words.
+        """Description of the servers.
 
         Examples
         --------
@@ -148,7 +148,7 @@ def read_mix(words: Sequence[str], weights: Sequence[str] = ()) -> Mix:
     words
         ``MODEL``, ``MODEL:SHARE``, ``MODEL@SERVERS:SHARE``, where a model is a name or a job file; or one mix file.
     weights
-        Shares instead of those of the words, one for each job.
+        Shares that replace those of ``words``, one for each job.
 
     Raises
     ------

@@ -46,7 +46,7 @@ class Network:
 
     @property
     def server_bandwidth_bps(self) -> float:
-        """Bandwidth of all ports of a server together, each way: d·B."""
+        """Total bandwidth of the ports of a server, per direction: d·B."""
         return self.degree * self.bandwidth_bps
 
     @property

@@ -230,7 +230,7 @@ def _links(course: _Course, times: Outages, alike: tuple[Effect, ...], rng: np.r
 def _servers(
     course: _Course, times: Outages, effect: Effect, rates: FailureRates, rng: np.random.Generator
 ) -> None:
-    """Stop the job at every failure of a server; go on with a spare, with fewer, or when it is repaired."""
+    """Stop the job at every failure of a server; continue with a spare, with fewer, or after its repair."""
     since_checkpoint = rng.random(len(times.run)) * rates.checkpoint_s
     np.add.at(course.lost_s, times.run, np.minimum(since_checkpoint, times.start_s))
     missed = ~_has_spare(times, rates.spare_servers if rates.move_fibers else 0)

@@ -38,7 +38,7 @@ _MOST_DETOURS = 256  # of all copies together; after that more copies take longe
 class DetouredRoutes:
     """Routes after a failure: intact paths share the bytes of the dead ones.
 
-    A pair whose paths are all dead takes the shortest that are left. Nobody else's bytes change their way.
+    A pair whose paths are all dead takes the shortest that are left. The routes of all other pairs stay.
     """
 
     topology: Topology
@@ -147,7 +147,7 @@ class Situation:
     Attributes
     ----------
     wiring, left : Wiring
-        All patches before, and those that still work; failed ones are dead there.
+        All patches before, and the remaining ones; failed ones are dead there.
     broken : tuple of Patch
     topology : Topology
         The links that are left.
@@ -313,7 +313,7 @@ def detoured_rings(topology: Topology, rings: Rings) -> Rings:
     Raises
     ------
     NoRoute
-        If there is no way around.
+        If no path avoids it.
     """
     return {members: _around(topology, some, 1) for members, some in rings.items()}
 
@@ -322,7 +322,7 @@ def spread_rings(topology: Topology, rings: Rings) -> Rings:
     """Return the rings, repeated so as to minimize the busiest link's load in each group.
 
     A server with one of its d links dead can at best send an AllReduce at (d-1)/d of its speed; copies with different
-    detours go different ways around it and come up to that, where one would halve the speed.
+    detours over different paths reach that, where a single one would halve the speed.
     """
     spread = {}
     for members, some in rings.items():

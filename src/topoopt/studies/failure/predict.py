@@ -74,7 +74,7 @@ class Prediction:
 
     @property
     def meanwhile(self) -> RepairRow:
-        """The fastest way to go on until fibers have been moved: one that moves none, if the job has not stopped."""
+        """The fastest interim repair until fibers have been moved: without moves, if the job has not stopped."""
         still = [row for row in self.rows if row.repair is not None and not row.moved_fibers]
         return max((row for row in still), key=lambda row: row.speed, default=self.during)
 

@@ -260,7 +260,7 @@ def defaults_of(model: str, named: str, folder: Path, place: str) -> ModelDefaul
     Parameters
     ----------
     named : str
-        The preset that the sweep file asks for, empty where it leaves that to the job file.
+        Preset of the sweep file, empty where the job file decides.
 
     Raises
     ------

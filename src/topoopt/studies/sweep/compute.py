@@ -1,4 +1,4 @@
-"""A task computed: its plan once, then every fabric and simulator that was asked for."""
+"""A task computed: its plan once, then every requested fabric and simulator."""
 
 import time
 import traceback

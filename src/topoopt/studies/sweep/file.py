@@ -174,7 +174,7 @@ def made_point(model: ModelDefaults, values: Mapping[str, Any], place: str) -> P
     Parameters
     ----------
     values
-        Fields of Point and words of a training.
+        Fields of Point and options of a training.
     place
         The sweep file, for messages.
 

@@ -46,7 +46,7 @@ class Results:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Answers to a question: names of columns, and as many values in each row."""
+    """Result of a query: names of columns, and rows of as many values."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
@@ -91,7 +91,7 @@ class ResultsAnswer:
     live : bool
         Whether a sweep is writing the file: the rows are those of the moment in which it was opened.
     limit : int
-        Most rows that were asked for; 0 for all.
+        Row limit of the request; 0 for all.
     whole : bool
         Whether there was no query: then the summary is shown, too.
     """

@@ -1,4 +1,4 @@
-"""Workers of a sweep: processes of this machine, or the machines of a Ray cluster; they compute, and never write.
+"""Workers of a sweep: local processes, or those of a Ray cluster; they compute, and never write.
 
 Callers that run repeatedly keep them: a start takes about a second of CPU time, and caches are kept.
 """
@@ -58,7 +58,7 @@ def kept_processes(count: int) -> Iterator[Crew]:
 
 @dataclass(eq=False, slots=True)
 class _Worker:
-    """A process, our end of the pipe to it, the points that it still owes, and the plans that it has met."""
+    """A process, our end of its pipe, its outstanding points, and the plans that it has computed."""
 
     process: BaseProcess
     connection: Connection
@@ -80,7 +80,7 @@ class _Worker:
 
 @dataclass(eq=False, slots=True)
 class _Run:
-    """Tasks that wait, the workers that are at some, and those that have nothing left to do."""
+    """Waiting tasks, busy workers, and idle ones."""
 
     pending: deque[Task]
     on_start: Callable[[Task], None]
@@ -184,7 +184,7 @@ def ray_cluster(address: str, processes: int = 0) -> Crew:
     Parameters
     ----------
     address : str
-        ``local`` starts Ray on this machine, ``auto`` finds the cluster of which it is part; otherwise
+        ``local`` starts Ray on this host, ``auto`` finds the cluster of this host; otherwise
         ``ray://host:port`` or ``host:port``.
     processes : int
         Most tasks at a time; 0 for one on each core of the cluster.

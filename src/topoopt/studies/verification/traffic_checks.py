@@ -250,14 +250,14 @@ def _due(subject: Subject, links: int) -> tuple[Ints, Floats]:
 
 
 def _on(keys: Ints, some: Ints, shares: Floats) -> Floats:
-    """Return the shares of some of the keys at all of them, 0 at the others."""
+    """Return the shares at all keys, 0 at keys without one."""
     found = np.zeros(len(keys))
     found[np.searchsorted(keys, some)] = shares
     return found
 
 
 def check_link_bytes(subject: Subject) -> Check:
-    """Return whether the bytes of every link are those that traffic, routes and rings put there."""
+    """Return whether the bytes of every link follow from traffic, routes and rings."""
     if subject.no_routes:
         return Check("bytes", skipped=subject.no_routes)
     if subject.on_switches:

@@ -83,7 +83,7 @@ def _bridges(topology: Topology) -> Iterator[tuple[int, int, int, int]]:
 def _strong_bridges(topology: Topology) -> Iterator[tuple[int, int, int, int]]:
     """Yield fibers whose loss parts servers.
 
-    Such a fiber is in every tree of ways from a server and in every one of ways to it: of no other it need be tried.
+    Such a fiber is in every tree of paths from a server and in every tree of paths to it: only those are tried.
     """
     trees = set[tuple[int, int]]()
     matrix = _matrix(topology)
@@ -150,7 +150,7 @@ def bridges(topology: Topology) -> list[tuple[int, int]]:
 
 
 def check_degree(subject: Subject) -> Check:
-    """Return whether every server has at most as many links as interfaces; of cables whether each goes both ways."""
+    """Return whether no server has more links than interfaces, and whether every cable is bidirectional."""
     topology = subject.topology
     looked_at = f"{counted(topology.servers, 'server')} of {counted(subject.degree, 'port')}"
     used = int(subject.topology.ports[subject.topology.src < subject.topology.servers].sum())

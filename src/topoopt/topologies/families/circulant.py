@@ -102,7 +102,7 @@ _VISITS_PER_SERVER = 500
 
 
 def circulants_exist(servers: int, degree: int, links: str) -> bool:
-    """Return whether there are enough different strides; an odd cable is the one half way around."""
+    """Return whether there are enough different strides; an odd cable is the one halfway around."""
     if links == "directed":
         return 1 <= degree < servers
     return (2 if servers > 2 else 1) <= degree < servers and (degree % 2 == 0 or servers % 2 == 0)

@@ -1,7 +1,7 @@
 """Switched networks: the three-tier fat-tree, the rail-optimized leaf-spine, and the ideal switch.
 
 In large rail-optimized installations the spines join the leaves of all rails. But a server has an interface on every
-rail, and interface i of one server addresses interface i of another, so no byte changes rails on its way. Spines for
+rail, and interface i of one server addresses interface i of another, so no byte changes rails. Spines for
 each rail carry the same load, and shortest paths stay on their rail by themselves.
 
 A fat-tree is built switch by switch or as a tree of trunks, with full bisection or oversubscribed. In a tree of trunks

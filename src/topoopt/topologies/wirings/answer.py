@@ -22,7 +22,7 @@ _LARGEST = 1 << 26  # entries of the tables of hops
 def balanced_hops(wiring: DirectWiring) -> float | None:
     """Return the mean hops that a wiring without a fuller link would need to be as slow for a uniform all-to-all.
 
-    With L the pairs whose bytes cross the fullest link, over shortest ways and split as evenly as was found, that is
+    With L the pairs whose bytes cross the fullest link, over shortest paths with the most even split found, it is
     L · d / (n - 1): never below the mean of hops, and equal to it where all links are equally full. The split is one
     that can be made, not proven to be the best. None where the wiring is too large to say in a second or so.
     """
@@ -80,7 +80,7 @@ class JudgedWiring:
 
 
 def frontier(rows: Iterable[JudgedWiring]) -> tuple[JudgedWiring, ...]:
-    """Return those that no other is as good as in every figure, by hops; of equal ones the first."""
+    """Return the wirings not dominated in all figures, by hops; the first of equal ones."""
     kept: list[JudgedWiring] = []
     for row in sorted(rows, key=lambda row: row.figures):
         if not any(

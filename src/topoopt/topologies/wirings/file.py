@@ -95,8 +95,8 @@ def read_wiring_file(
     Parameters
     ----------
     links : str, optional
-        ``duplex``: each link is a cable, both ways. ``directed``: a fiber from the first to the second. By default
-        as in the file, else duplex; if the file has the reverse of every link, each such pair is one cable.
+        ``duplex``: each link is a cable. ``directed``: a fiber from the first to the second. By default as in the
+        file, else duplex; if the file has the reverse of every link, each such pair is one cable.
     degree : int, optional
         Ports of a server; of fewer links, ports are idle.
     only_listed : bool

@@ -24,7 +24,7 @@ from topoopt.topologies.wirings.foreign_graph import ForeignGraph, bandwidth_of_
 
 @dataclass(frozen=True, eq=False)
 class PortedLinks:
-    """Cables, each once, or fibers one way, with the ports at their ends.
+    """Cables, each once, or one-way fibers, with the ports at their ends.
 
     Attributes
     ----------

@@ -99,7 +99,7 @@ _LATER = ((0, 0.2), (0, 0.2), (1, 0.15), (2, 0.15))
 """Place of a group by its first trial, and the share of the budget of its next one."""
 _DRAWS, _MANY = 8, 512  # matchings to choose from; servers from which on one is enough
 _LARGEST_UNASKED = 8192
-"""Servers: of more, families without symmetry are looked at only where they are asked for."""
+"""Servers: of more, families without symmetry are considered only on request."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +150,7 @@ def search_wirings(
     InvalidInput
         For an unknown family.
     Infeasible
-        If the family that is asked for does not exist; with the nearest servers and interfaces.
+        If the requested family does not exist; with the nearest servers and interfaces.
     """
     asked = _even(request) if request.family in (BEST, LIFTED) else request
     names = families_of(asked, word) if not request.ring_group else (LIFTED,)
@@ -265,7 +265,7 @@ def lifted_trials(request: WiringRequest, tick: Tick) -> Iterator[DirectWiring]:
 
 
 def _groups(request: WiringRequest) -> list[int]:
-    """Return divisors of the servers: those that leave about 8 orbits first, or 16 where servers are many."""
+    """Return divisors of the servers: first those for about 8 orbits, or 16 for many servers."""
     servers = request.servers
     if request.ring_group or (request.links == "duplex" and request.degree % 2):
         return [1]
@@ -353,7 +353,7 @@ def families_of(request: WiringRequest, word: str = "family") -> tuple[str, ...]
     InvalidInput
         For an unknown name.
     Infeasible
-        If the one that is asked for does not exist, with the nearest numbers at which it does.
+        If the requested wiring does not exist, with the nearest numbers at which it does.
     """
     servers, degree, links = request.servers, request.degree, request.links
     if request.family == BEST:

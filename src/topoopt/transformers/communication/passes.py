@@ -257,7 +257,7 @@ class Passes:
                 yield from self._done("tp", "experts", collective, whole, times, some)
 
     def _dispatch_bytes(self, per_token: int) -> int:
-        """Return the bytes of a rank's tokens on the way to experts, including the scales of low precisions."""
+        """Return the bytes of a rank's tokens sent to experts, including the scales of low precisions."""
         one = self.configuration
         element = float(wire_element_bytes(one.precision))
         if one.dispatch:

@@ -174,7 +174,7 @@ def _experts_before(model: TransformerModel) -> tuple[int, ...]:
 def _of_stage(
     before: tuple[int, ...], place: tuple[int, int, int, int], ends: bool
 ) -> tuple[float, float, float, float]:
-    """Return layers and layers with experts of stage ``(pp, vpp, index, chunks in flight)``, and those that are held.
+    """Return layers and layers with experts of stage ``(pp, vpp, index, chunks in flight)``, and those held.
 
     ``before`` counts the layers with experts before each layer. With interleaving ``pp`` micro-batches pass a chunk
     before they pass the next one.

@@ -1,1 +1,1 @@
-"""All configurations that are valid, and the fastest of those that fit."""
+"""All valid configurations, and the fastest of those that fit."""

@@ -67,7 +67,7 @@ class Choices:
     def pinned(self, **values: float) -> "Choices":
         """Return the choices with one value each for some columns.
 
-        Whoever pins both ZeRO 2 or 3 and stages, gets them.
+        ZeRO 2 or 3 and several stages are combined if both are pinned.
         """
         both = values.get("zero", 0) > 1 and values.get("pp", 1) > 1
         others = {name: value for name, value in values.items() if name in RARE_COLUMNS}

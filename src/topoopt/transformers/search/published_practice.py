@@ -32,9 +32,9 @@ MOST_STEPS = 3
 DEGREES = ("tp", "pp", "dp", "cp", "ep", "etp", "vpp")
 ALONE = ("micro_batch", "recompute", "zero", "vpp")
 MOST = 3
-"""Ways that are named."""
+"""Most configurations named."""
 MOST_SCALED = 64.0
-"""Times more or fewer accelerators than published for which a way of training is still taken."""
+"""Largest ratio to the published number of accelerators at which a training configuration is still used."""
 ALIKE = 1.5
 """Times the parameters within which another model of the same kind is alike, where a model has nothing published; and
 times the memory within which an accelerator of another architecture is."""

@@ -82,7 +82,7 @@ class ConfigurationSearch:
         Whether a faster row differs only in recomputation, sharding or sequence splitting, or the row before takes
         the same time and memory.
     valid, feasible : int
-        Configurations that were enumerated, and those that fit.
+        Enumerated configurations, and those that fit.
     too_large : mapping of str to int
         Number of configurations that do not fit, by cause.
     top : int

@@ -36,7 +36,7 @@ _SEARCHED = (
 _SCHEDULES = ("schedule", "overlap_experts")
 _USUAL = {column.name: column.default for column in fields(Configuration)}
 Reason = tuple[str, str, dict[str, Any]]
-"""A cause in a word, a line that says it, and the words to give."""
+"""A cause in a word, a line that explains it, and the options to set."""
 
 
 @dataclass(slots=True)
@@ -135,7 +135,7 @@ def _error(request: SearchRequest, one: Configuration) -> str | None:
 
 
 def _other_batch(request: SearchRequest, row: Publication) -> Configuration | None:
-    """Return the configuration with the nearest batch that it goes with, of larger ones first."""
+    """Return the configuration with the nearest valid batch, larger ones first."""
     one = configuration_of(request, row)
     step = one.dp * one.micro_batch
     first = -(-request.global_batch // step)

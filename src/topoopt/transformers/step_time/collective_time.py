@@ -1,4 +1,4 @@
-"""Link rates and latencies of machines as columns, and the time of collectives in groups of ranks.
+"""Link rates and latencies of systems as columns, and the time of collectives in groups of ranks.
 
 A hierarchical ring has one ring inside each server and rings of equal ranks between servers. Both levels are pipelined:
 the slower level determines the rate, and the latencies of both add up. Each rank has a NIC, so the server with the
@@ -52,7 +52,7 @@ def exponential_width(architecture: str) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Machine:
-    """Rates of machines, each a float64 array of shape () for one system or (rows,) for one system per row.
+    """Rates of systems, each a float64 array of shape () for one system or (rows,) for one system per row.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Machine:
     latency_s : array
         Latency per hop of the network.
     host_bytes_per_s : array
-        Bandwidth to host memory, each way; NaN if unknown.
+        Bandwidth to host memory per direction; NaN if unknown.
     newer_kernels : array
         1 if Megatron's fused attention is newer than PyTorch's, 0 if both are FlashAttention 2. Since Hopper it is
         cuDNN's or FlashAttention 3 (Shah 2024, figure 5).

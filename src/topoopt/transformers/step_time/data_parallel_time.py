@@ -254,7 +254,7 @@ def _every_micro_batch(
 
 
 def _behind_s(case: Case, layer: Exchanges) -> Floats:
-    """Return the exchanges of a layer that go on beside a backward pass: its weights once more, and its gradients."""
+    """Return the exchanges of a layer that overlap a backward pass: its weights once more, and its gradients."""
     again = np.where(case.gathers_by("after"), 0.0, 1.0)
     again = again + np.where(case.gathers_by("each"), case.table.recomputes("full"), 0.0)
     return np.asarray((case.table.zero == 3) * again * layer.gather_s + layer.scatter_s, np.float64)

@@ -94,8 +94,8 @@ def _hottest(case: Case, parts: Floats, once: Bools) -> Floats:
 def _together(case: Case, inner: Floats, outer: Floats) -> Floats:
     """Return the time of both kinds of links: the longer one flat, somewhat more where tokens are forwarded.
 
-    Forwarding goes on while others arrive, but both compete for the processors that do it. With the 3-norm DeepEP's
-    published bandwidths come out within 4 % on 32 and 64 ranks, 13 % too fast on 8 and 27 % on 16.
+    Forwarding overlaps arrivals, but both compete for the same processors. With the 3-norm DeepEP's published
+    bandwidths come out within 4 % on 32 and 64 ranks, 13 % too fast on 8 and 27 % on 16.
     """
     longer = np.maximum(np.maximum(inner, outer), 1e-30)
     ratio = np.minimum(inner, outer) / longer
@@ -130,6 +130,6 @@ def hidden_exchanges_s(alone_s: Floats, computing_s: Floats, dedicated: Bools) -
 
 
 def overlaps(case: Case) -> Bools:
-    """Return which rows overlap all-to-alls: those that request it, and DualPipe, which always does."""
+    """Return which rows overlap all-to-alls: on request, and always with DualPipe."""
     table = case.table
     return np.asarray((table.overlap_experts > 0) | table.has_word("schedule", "dualpipe"))

@@ -222,7 +222,7 @@ def context_s(case: Case, layer: LayerKernels, again: Floats) -> Floats:
 
 
 def key_round_s(case: Case) -> Floats:
-    """Return the time in which keys and values go round the context ranks once, forward, in an average layer."""
+    """Return the time of one round of keys and values over the context ranks, forward, in an average layer."""
     return case.shapes.attention_share * case.links.ring_s(
         case.table.cp.astype(np.float64), case.tp, _keys_bytes(case)
     )

@@ -90,7 +90,7 @@ def hidden_transfers(table: ConfigurationTable) -> Floats:
 
 
 def paired_share(table: ConfigurationTable) -> Floats:
-    """Return the share of the micro-batches whose forward pass goes on beside a backward pass of another one.
+    """Return the share of the micro-batches whose forward pass overlaps a backward pass of another one.
 
     While a pipeline fills there is none to go beside. Stage i of interleaved 1F1B begins with 2(p - i - 1) + (v - 1)p
     chunks and one more; rank i of DualPipe has 3p/2 - 1 - i forward passes alone, of which those of the last rank of

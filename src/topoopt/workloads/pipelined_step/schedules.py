@@ -74,7 +74,7 @@ def dualpipe_schedule(stage: int, stages: int, micro_batches: int) -> Schedule:
     """Return the passes of a stage's worker, which has a chunk and its mirror image from the other end.
 
     Chunks 0 to ``stages - 1`` are those of the micro-batches that enter at the first stage. A backward pass is done
-    with the gradients of its weights as one, but for those that the schedule splits.
+    with the gradients of its weights as one, except where the schedule splits them.
 
     Parameters
     ----------

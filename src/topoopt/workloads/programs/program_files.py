@@ -367,7 +367,7 @@ def _tensor_names(argument: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _torch_export_plain(argument: Mapping[str, Any]) -> Any:
-    """Return the value of an argument that is no tensor; a list of sizes without those that are not fixed."""
+    """Return the value of an argument that is no tensor; a list of sizes without variable ones."""
     for kind, value in argument.items():
         if kind == "as_sym_ints":
             return [one.get("as_int") for one in value]

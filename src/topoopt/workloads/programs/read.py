@@ -39,7 +39,7 @@ class Value:
     Attributes
     ----------
     producers : tuple of int
-        Operators that it comes from.
+        Operators of its origin.
     weights : tuple of str
         Parameters that it is, or is made of.
     is_live : bool

@@ -1,6 +1,6 @@
 """PyTorch's traces, of ``torch.profiler`` and ``ExecutionTraceObserver``: their collectives as a recording.
 
-A trace of ``ExecutionTraceObserver`` says which operators ran with which inputs, and not when: bytes come of it, and no
+A trace of ``ExecutionTraceObserver`` says which operators ran with which inputs, and not when: it yields bytes, and no
 times.
 
 References

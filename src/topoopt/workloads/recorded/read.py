@@ -25,7 +25,7 @@ _EXPECTED = "expected NCCL's logs, or traces of PyTorch"
 
 
 def recorded_files(path: str) -> tuple[str, ...]:
-    """Return the files of a recording: the file itself, those in a folder, or those that begin with a name and a dot.
+    """Return the files of a recording: the file, the files in a folder, or files named ``NAME.*``.
 
     Raises
     ------

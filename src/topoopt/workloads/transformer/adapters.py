@@ -26,7 +26,7 @@ class AdapterParameters:
     Attributes
     ----------
     whole, split : int
-        Parameters that each tensor parallel rank holds whole, and those that the ranks split.
+        Parameters replicated on every tensor-parallel rank, and parameters split over the ranks.
     expert_whole, expert_split : int
         The same for all routed experts together, by the ranks over which an expert is split.
     """

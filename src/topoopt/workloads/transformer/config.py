@@ -103,7 +103,7 @@ class _Reader:
 
 
 def _whole(rules: Rules, named: Mapping[str, Rules]) -> Rules:
-    """Return rules with those that they are ``like``, of their parts, too."""
+    """Return rules merged with those named by ``like``, including those of their parts."""
     own = {name: _whole(rule, named) if name in _PARTS else rule for name, rule in rules.items()}
     return {**_whole(named[rules["like"]], named), **own} if "like" in rules else own
 

@@ -83,7 +83,7 @@ class Recurrence:
         return hidden * (self.projected + self.inner) + ranks
 
     def parameters(self, hidden: int) -> tuple[int, int]:
-        """Return all parameters of a layer's recurrence, and those that every tensor-parallel rank holds whole."""
+        """Return all parameters of a layer's recurrence, and those replicated on every tensor-parallel rank."""
         taps = self.convolved * ((self.convolution > 0) * self.convolution_bias + self.convolution)
         decays = self.inner * (self.gate_rank > 0)
         norm = self.inner if self.wide_norm else self.head_dim
@@ -247,7 +247,7 @@ class TransformerModel:
         A character for each layer, repeated if there are fewer: ``*`` attention, ``M`` the recurrence, ``.`` neither.
         Empty: attention in all of them.
     feed_forwards : str
-        In the same way: ``-`` dense, ``E`` experts, ``.`` none. Empty: as in ``experts``.
+        Likewise: ``-`` dense, ``E`` experts, ``.`` none. Empty: as in ``experts``.
     mtp_layers : int
         Modules behind the last layer that predict one further token each: a projection, a layer like the last one, and
         the output layer once more (multi-token prediction; DeepSeek-V3, section 2.2). Not among ``layers``, nor counted

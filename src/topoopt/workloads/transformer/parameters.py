@@ -323,7 +323,7 @@ def projection_weights(model: TransformerModel) -> int:
 
 
 def _mixer(model: TransformerModel) -> tuple[int, int]:
-    """Return the parameters of the token mixer, and those that every tensor-parallel rank holds whole."""
+    """Return the parameters of the token mixer, and those replicated on every tensor-parallel rank."""
     if model.mixer(0) == ".":
         return 0, 0
     if model.mixer(0) == "M":

@@ -92,7 +92,7 @@ def compare_ways(
     ways
         Names in :data:`SHARING_WAYS`, each once.
     on_progress
-        Called with the way, how many are done and how many there are.
+        Progress callback: method, methods done, and total.
 
     Raises
     ------
@@ -153,11 +153,11 @@ def _way(course: SharingCourse, alone_s: Sequence[float]) -> dict[str, Any]:
 
 
 PACKETS = "packet"
-"""The simulator of these ways."""
+"""Simulator of these methods."""
 PLAIN = "reno"
 """The transport of jobs that begin at their shifts, and of those with a link each."""
 PACKET_WAYS = (*TRANSPORTS, "cassini", "ideal")
-"""All ways by name: a transport, CASSINI's time shifts, a link for each job."""
+"""All methods by name: a transport, CASSINI's time shifts, a link for each job."""
 USUAL_PACKET_WAYS = ("mltcp-reno", "mltcp-cubic", "reno", "cubic", "cassini", "ideal")
 
 
@@ -174,7 +174,7 @@ def compare_packet_ways(
     ways
         Names in :data:`PACKET_WAYS`, each once.
     on_progress
-        Called with the way, how many are done and how many there are.
+        Progress callback: method, methods done, and total.
 
     Raises
     ------

@@ -205,7 +205,7 @@ def _begin_phase(p: Phases, c: Course, x: Sharing, net: Links, job: int, seed: i
 
 @compiled
 def _end_phase(p: Phases, c: Course, x: Sharing, net: Links, place: int, seed: int) -> None:
-    """Take a phase out of those that are sent, with the bytes that rounding has left of it."""
+    """Remove a phase from those being sent, with its bytes left by rounding."""
     k = x.active[place]
     _carry(c, net, k, p.job[k], c.left[p.job[k]])
     reweigh(net, k, -x.listed[k])

@@ -25,7 +25,7 @@ from topoopt.schema.files import (
 )
 
 SLACK = 1e-9
-"""Phases may overlap by so much of an iteration: sums of times that people write are not exact."""
+"""Tolerated overlap of phases, as a share of an iteration: handwritten times are rounded."""
 
 
 @dataclass(frozen=True, slots=True)

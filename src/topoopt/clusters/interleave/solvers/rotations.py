@@ -231,7 +231,7 @@ QUICK_CHOICES = 150
 
 
 class Solver(Protocol):
-    """One way to find rotations."""
+    """One solver of rotations."""
 
     def __call__(self, problem: RotationProblem, seed: int = ...) -> tuple[int, ...]:
         """Return the rotation of each job in angle steps, less than one of its iterations.

@@ -1,4 +1,4 @@
-"""``topoopt.llm.estimate``: time and memory of one way of training a transformer, or of every run of a table."""
+"""``topoopt.llm.estimate``: time and memory of a training configuration of a transformer, or of a table of runs."""
 
 import os
 from dataclasses import replace

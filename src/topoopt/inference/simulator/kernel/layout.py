@@ -16,7 +16,7 @@ block          i8    (blocks,)                names from 0
 replica        i8    (replicas, len(Replica)) one row a replica
 clock          f8    (replicas, len(Clock))   of each replica
 running        i8    (replicas, width)        requests that have pages, in order of admission
-pool           i8    (2, len(Pool))           replicas that read prompts, or do everything; those that only answer
+pool           i8    (2, len(Pool))           prefill or combined replicas; decode replicas
 law            f8    (2, len(Law))            of their steps
 grid           f8    (points, len(Grid))      tables of step times of both pools, one behind the other
 setup_s        f8    (replicas, replicas)     from one that reads to one that answers; one entry where none does
@@ -55,7 +55,7 @@ ROUND_ROBIN, LEAST_LOADED, PREFIX_AWARE, NETWORK_AWARE = range(4)
 COMES, TRANSFERRED, CHANGED, TURNED, TICK = range(5)
 """Kinds of events in the heap; of those at the same time the first kind comes first."""
 WAITING, READING, ANSWERING, SENT, DONE = range(5)
-"""States of a request: in a queue, its prompt is read, it is answered, its cache is on the way, all is over."""
+"""States of a request: queued, prefill, decoding, transfer of its cache, finished."""
 IDLE, STEPPING = range(2)
 STAYS, DRAINS, TURNS = range(3)
 """States of a replica that changes its pool: it takes no more requests; it has none and changes."""

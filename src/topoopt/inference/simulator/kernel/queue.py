@@ -42,7 +42,7 @@ def aim(s: State, q: int) -> None:
 
 @compiled
 def join(s: State, r: int, q: int, now: float) -> None:
-    """Let a request come to a replica, at the end of its queue."""
+    """Append a request to the queue of a replica."""
     s.request[q, Request.STATE] = WAITING
     s.request[q, Request.REPLICA] = r
     s.request[q, Request.BEHIND] = -1

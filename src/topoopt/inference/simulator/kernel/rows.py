@@ -1,4 +1,4 @@
-"""Steps in a row: as long as nothing but answers is made they go by together, unless something comes in between."""
+"""Steps in a row: steps that only decode are advanced together, unless an event comes in between."""
 
 from topoopt.base.kernel import compiled, push
 from topoopt.inference.simulator.kernel.layout import (
@@ -83,7 +83,7 @@ def shorten(s: State, r: int, now: float) -> None:
 
 @compiled
 def looked_up(s: State, pool: int, column: int, tokens: float) -> float:
-    """Return an entry of a pool's table, linear between those that there are, and beyond the last two."""
+    """Return an entry of a pool's table, interpolated linearly, and extrapolated from the last two."""
     low, high = s.pool[pool, Pool.FIRST], s.pool[pool, Pool.BEYOND] - 1
     if tokens <= s.grid[low, Grid.TOKENS] or low == high:
         return s.grid[low, column]

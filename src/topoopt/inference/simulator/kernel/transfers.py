@@ -48,7 +48,7 @@ def begin_flow(s: State, q: int, size: float, starts: float, lifts: float, now: 
 
 @compiled
 def flow_until(s: State, now: float) -> None:
-    """Let all flows go on at their rates up to now."""
+    """Advance all flows at their rates to the current time."""
     seconds = now - s.number[Number.CROSSED]
     if seconds > 0.0:
         for i in range(s.tally[Count.FLOWING]):
@@ -140,7 +140,7 @@ def _begin_to_rise(s: State, now: float) -> int:
 
 @compiled
 def _next_level(s: State, now: float) -> float:
-    """Return the lowest rate that a link or a ceiling leaves to those that rise."""
+    """Return the lowest rate that a link or a ceiling leaves to the rising flows."""
     low = NEVER
     for i in range(s.tally[Count.FLOWING]):
         q = s.flowing[i]

@@ -97,7 +97,7 @@ _ON_A_STREAM = "nccl"
 
 
 class MultiRing:
-    """A group's rings, ready for AllReduces; several may be on their way at the same time.
+    """A group's rings, ready for AllReduces; several may be in progress at the same time.
 
     Every member starts the same AllReduces in the same order. Sums are made along each ring, and every member gets the
     same bits. The ring of this rank's neighbors is the order given, not that of a process group, which sorts ranks.
@@ -235,7 +235,7 @@ class MultiRing:
 
 
 def multi_ring_hook(state: MultiRing, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
-    """Average a bucket of gradients along rings, while the backward pass goes on.
+    """Average a bucket of gradients along rings, during the backward pass.
 
     Parameters
     ----------
@@ -287,7 +287,7 @@ def all_to_all(
     ranks : sequence of int, optional
         Global ranks that take part, this one included; all if not given.
     tag : int
-        Another one for each exchange that is on its way at the same time.
+        One for each concurrent exchange.
 
     Raises
     ------

@@ -88,7 +88,7 @@ class TestbedState:
 
     @property
     def in_use(self) -> bool:
-        """Whether a run that goes on needs it."""
+        """Whether a current run needs it."""
         return not self.kept and self.owner_lives
 
     @property
@@ -122,7 +122,7 @@ def make_network(state: TestbedState, layout: Layout) -> None:
 
 
 def change_cables(state: TestbedState, old: Layout, new: Layout) -> None:
-    """Pull the cables that a new layout does not have, and plug in those that it has more."""
+    """Remove the cables that a new layout lacks, and add its new ones."""
     gone, comes = set(old.cables) - set(new.cables), [one for one in new.cables if one not in set(old.cables)]
     for server in sorted({cable.a.node for cable in gone}):
         names = [cable.a.name for cable in gone if cable.a.node == server]

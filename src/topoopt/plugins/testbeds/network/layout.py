@@ -5,7 +5,7 @@ Bandwidths become token buckets, and kernel settings make rates and counts exact
 Packets have their size on the wire: segmentation offload is off on all cables (at most one segment per buffer), so
 that a bucket and a counter see every header, and a packet of 9,000 bytes counts 9,014. A bucket holds two packets,
 or two milliseconds of the link's rate if that is more: timers of a busy host are late by that much. A queue holds
-more than all windows that meet in it, so that nothing is lost on the way and no byte counted twice.
+more than all windows that meet in it, so that nothing is lost and no byte counted twice.
 """
 
 from collections.abc import Mapping
@@ -127,7 +127,7 @@ class ServerRoute:
     Attributes
     ----------
     source : int, optional
-        Only with those that this server has sent; None: with all.
+        Only packets sent by this server; None: all.
     ports : tuple of (Port, Port)
         Through which port, and the one at the other end; parallel links share the connections.
     """

@@ -64,7 +64,7 @@ _FEATURES: tuple[tuple[str, str, Callable[[Any], None]], ...] = (
     ("settings that can be written", "/proc/sys; a container has to be privileged", _settings),
 )
 Question = tuple[int, int, str]
-"""Source and destination of a packet, and the interface by which it came in; nothing where the source itself asks."""
+"""Source and destination of a packet, and the interface by which it came in; nothing at the source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +245,7 @@ def _read_on(
 
 
 def _carried(layout: Layout, tables: Mapping[int, int]) -> Mapping[Ends, int]:
-    """Return the bytes of each link: those that servers sent, and those that they received from a switch."""
+    """Return the bytes of each link: sent by servers, and received by them from a switch."""
     carried: dict[Ends, int] = {}
     for server, table in tables.items():
         counted = _columns(os.pread(table, _LARGEST_TABLE_BYTES, 0).decode())
@@ -349,7 +349,7 @@ def take_down(kernel: Any, name: str) -> None:
 
 
 def next_ports(kernel: Any, questions: Iterable[Question]) -> list[str]:
-    """Return the interface by which each packet goes on, as the kernel finds it; nothing where it has no route."""
+    """Return the kernel's output interface for each packet; nothing where it has no route."""
     indices = port_indices(kernel)
     names = {index: name for name, index in indices.items()}
     found = []

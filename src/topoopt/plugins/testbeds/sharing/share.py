@@ -92,7 +92,7 @@ class ShareSettings:
     learns : bool
         Whether the kernel has to learn these.
     by_namespace : bool
-        Whether a job's congestion control is that of its namespace, not one that its sockets ask for.
+        Whether a job's congestion control is set by its namespace, not by its sockets.
     """
 
     congestion: tuple[str, ...]
@@ -251,7 +251,7 @@ def check_link(capacity_bps: float, scale: float, queue_bytes: float) -> None:
 
 
 def check_bottleneck(capacity_bps: float, scale: float, queue_bytes: float) -> None:
-    """Refuse a link that this host cannot carry, and those that :func:`check_link` refuses.
+    """Refuse a link that this host cannot carry, or that :func:`check_link` refuses.
 
     Raises
     ------

@@ -93,7 +93,7 @@ def iterate(worker: Worker, begin_s: float) -> float:
 
 
 PROGRAMS: Mapping[str, Program] = {"cpu": cpu, "load": load, "iterate": iterate, "train": train}
-"""Each takes the worker and words."""
+"""Each takes the worker and options."""
 _PR_SET_PDEATHSIG = 1
 _CLONE_NEWNET = 0x40000000
 _LINUX = ctypes.CDLL(None, use_errno=True)

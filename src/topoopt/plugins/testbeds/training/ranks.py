@@ -89,11 +89,11 @@ class Ranks:
         Parameters
         ----------
         program : str
-            A name in the table of programs, or ``MODULE:FUNCTION`` of one that takes the worker and words.
+            A name in the table of programs, or ``MODULE:FUNCTION`` called with the worker and options.
         limit_s : float
             Seconds after which it is given up.
         each : sequence of dict
-            Further words for each member.
+            Further options for each member.
 
         Raises
         ------
@@ -135,7 +135,7 @@ class Ranks:
         return [answers[number] for number in range(len(self._pipes))]
 
     def close(self, at_once: bool = False) -> None:
-        """End all processes, and leave nothing of them; ``at_once`` also those that wait for others."""
+        """End all processes and clean up; ``at_once`` also processes that wait for others."""
         for pipe in self._pipes:
             pipe.close()
         try:
@@ -178,9 +178,9 @@ class Iterations:
     Attributes
     ----------
     warm_up_s, measured_s : tuple of float
-        Iterations that do not count, and those that do.
+        Warm-up iterations, and measured ones.
     cpu_s : float
-        Processor time of all processes in those that count; the kernel's time between two processes is only partly
+        Processor time of all processes in measured ones; the kernel's time between two processes is only partly
         included.
     """
 

@@ -305,7 +305,7 @@ def _with_a_cut(
     cut: PlannedCut,
     before: list[tuple[PortBytes, ...]],
 ) -> tuple[Iterations, CutLink, tuple[PortBytes, ...]]:
-    """Train, cut a link in the middle of an iteration, repair, and go on with the rings of the repaired fabric."""
+    """Train, cut a link in the middle of an iteration, repair, and continue with the rings of the repaired fabric."""
     scripts = write_scripts(job.graph, fabric.fabric, settings.scale, prediction.ready_s)
     head = run_iterations(
         ranks,

@@ -7,7 +7,7 @@ sender may send.
 
 Kept connections hand over their state to later ones of the job, as sockets that stay open over iterations do.
 
-A transfer between two servers goes on where the one before it has ended: with its window, its threshold and its
+A transfer between two servers continues where the previous one ended: with its window, its threshold and its
 round-trip time, and without a packet that opens. A sender that was silent for a timeout begins with a small window
 again (RFC 5681, section 4.1), and remembers three quarters of the one it had as its threshold (RFC 2861). Where
 connections are weighed, the account also knows how much of an iteration is in.
@@ -292,7 +292,7 @@ def _take_next_path(s: State, flow: int) -> None:
 
 @spliced
 def take_up(s: State, flow: int, now: int) -> bool:
-    """Let a connection go on where the one before it has ended; return whether there was one."""
+    """Continue a connection where the previous one ended; return whether there was one."""
     here, a, w = account_of(s, flow), s.constant, s.window
     used = a[here + Account.USED] > 0.0
     if used:

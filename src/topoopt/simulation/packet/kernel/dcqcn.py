@@ -98,7 +98,7 @@ def _pass(s: State, flow: int, until: float) -> None:
 
 @inlined
 def _rise(s: State, flow: int) -> None:
-    """Raise the rate: half way to the target, which rises itself after some steps, and more after many."""
+    """Raise the rate halfway to the target, which rises after some steps, and more after many."""
     w, c = s.window, s.constant
     if min(w[flow, TIMES], w[flow, VOLUMES]) > c[FAST_STEPS]:
         w[flow, TARGET] += c[HYPER_BPS] / w[flow, LINK_BPS]

@@ -1,8 +1,8 @@
 """The event loop: advances the state until something needs the caller, and holds everything while links change.
 
-Where circuits change or links fail, everything is held, then links get other times on the wire and packets other ways.
-Routes are looked up hop by hop, for they change under way. What waits for a circuit that is no longer there looks
-its way up anew.
+Where circuits change or links fail, everything is held, then links get new transmission times and packets new routes.
+Routes are looked up hop by hop, for they change in transit. Packets that wait for a removed circuit look up
+their route anew.
 """
 
 from pathlib import Path

@@ -144,7 +144,7 @@ def _cubic(s: State, flow: int, seconds: float) -> float:
 
 @compiled
 def cubic_cut(s: State, flow: int, now: int) -> None:
-    """Remember the window, less of it if it was smaller than the last (fast convergence), and go on with a part."""
+    """Store the window, reduced if smaller than the last (fast convergence), and continue with a part of it."""
     w, beta = s.window, s.constant[BETA]
     cwnd = w[flow, Window.CWND]
     w[flow, LARGEST] = cwnd * (1.0 + beta) / 2.0 if cwnd < w[flow, LARGEST] else cwnd

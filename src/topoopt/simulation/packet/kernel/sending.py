@@ -63,7 +63,7 @@ def go_on_pacing(s: State, flow: int, now: int) -> None:
 
 @compiled
 def wake(s: State, link: int, now: int) -> None:
-    """Let those go on that wait for room at a link, and look again when there will be more."""
+    """Resume senders that wait for room at a link, and check again when there will be more."""
     while s.link[link, Link.WAIT_HEAD] >= 0 and _has_room(s, link, now):
         flow = s.link[link, Link.WAIT_HEAD]
         row = s.flow[flow]

@@ -89,7 +89,7 @@ def begin_streams(s: State, task: int, now: int) -> None:
 
 @compiled
 def _begin_round(s: State, stream: int) -> None:
-    """Queue a stream among those that have connections to open."""
+    """Queue a stream that has connections to open."""
     s.stream[stream, Stream.OPEN] = s.stream[stream, Stream.EDGES]
     s.stream[stream, Stream.CURSOR] = 0
     tail = s.count[Count.STARTING_TAIL]
@@ -115,7 +115,7 @@ def connection_done(s: State, stream: int, now: int) -> None:
 
 @compiled
 def finish_task(s: State, task: int, now: int) -> None:
-    """End a task and release those that waited for it alone."""
+    """End a task and release the tasks that waited for it alone."""
     s.task[task, Task.FINISH] = now
     s.count[Count.TASKS_DONE] += 1
     for i in range(s.successor_first[task], s.successor_first[task + 1]):
