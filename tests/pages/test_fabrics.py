@@ -100,9 +100,9 @@ def test_a_comparison_says_it_first_too() -> None:
 def test_a_table_says_who_is_on_the_front_and_who_beats_the_first_row() -> None:
     dearer, unpriced = fabric("oversub-fat-tree", 18.5, 90e3), fabric("torus", 1.0, None)
     rows = (*ISSUE, dearer, unpriced)
-    assert [standing(rows)(one) for one in rows] == ["", "recommended", "on front", "", None]
+    assert [standing(rows)(one) for one in rows] == ["", "best buy", "on front", "", None]
     assert fabric_table(rows).columns[-2] == "verdict"
-    assert [line[-2] for line in fabric_table(rows).rows] == ["", "recommended", "on front", "", "–"]
+    assert [line[-2] for line in fabric_table(rows).rows] == ["", "best buy", "on front", "", "–"]
     (notes,) = front_notes(rows)
     assert notes.lines == (
         "front of price and time, from the cheapest to the fastest: rail and ideal-switch",

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from topoopt.catalog.comparison import Table as Table
     from topoopt.catalog.comparison import compare as compare
     from topoopt.catalog.networks import DEFAULT_LATENCY_S as DEFAULT_LATENCY_S
+    from topoopt.catalog.networks import IDEAL_SWITCH as IDEAL_SWITCH
     from topoopt.catalog.networks import NETWORKS as NETWORKS
     from topoopt.catalog.networks import OWN as OWN
     from topoopt.catalog.networks import PUBLISHED_IDEAL_OVER_TOPOOPT as PUBLISHED_IDEAL_OVER_TOPOOPT

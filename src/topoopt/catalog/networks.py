@@ -17,6 +17,8 @@ from topoopt.schema.words import TEXT_LISTS
 
 OWN = "topoopt"
 """The network whose wiring is found for a job."""
+IDEAL_SWITCH = "ideal-switch"
+"""One switch with a port for every interface: the least time that a network of switches can take."""
 PUBLISHED_IDEAL_OVER_TOPOOPT = 3.2
 """TopoOpt's bandwidth over that of a fat-tree of equal cost (NSDI 2023, Fig. 10: Ideal / TopoOpt)."""
 DEFAULT_LATENCY_S = 1e-6
@@ -251,7 +253,9 @@ RULES: Mapping[str, Rule] = {
         lambda one: one.is_built or one.switches_circuits, lambda one: one.switched or one.name == OWN
     ),
     "studio": Rule(
-        lambda one: one.is_built and one.all_bandwidth and not (one.relays and one.mean_hops is None),
+        lambda one: (
+            (one.is_built or one.cabled) and one.all_bandwidth and not (one.relays and one.mean_hops is None)
+        ),
         lambda one: not one.own_ports,
     ),
 }

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from topoopt import pricing
 from topoopt.catalog import OWN, Network
+from topoopt.networks.topoopt import mean_hops
 
 NETWORK = Network(
     name="direct",
-    label="Direct cables",
+    label="Direct cabling",
     description="the wiring of this plan in cables from server to server, no panel",
     price=lambda: pricing.FabricPrice(
         count=pricing.cabled,
@@ -16,6 +17,7 @@ NETWORK = Network(
     ),
     timed_as=OWN,
     relays=True,
+    mean_hops=mean_hops,
     cabled=True,
     compared=True,
     order=5,

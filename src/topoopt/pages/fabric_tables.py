@@ -22,7 +22,7 @@ from topoopt.plans import (
 )
 from topoopt.pricing import HasPrice, price_range_usd
 
-RECOMMENDED, BEATS, TIES, ON_FRONT = "recommended", "better", "cheaper", "on front"
+RECOMMENDED, BEATS, TIES, ON_FRONT = "best buy", "better", "cheaper", "on front"
 """Verdicts about a fabric. The middle two are cheaper than the first row's in nine draws of ten: one is faster with a
 probability of at least 90%, one is as fast within the error and saves no less than its estimated time loses."""
 

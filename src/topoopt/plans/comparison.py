@@ -8,7 +8,7 @@ from pydantic import Field
 
 from topoopt.base.answers import Frame, Provenance, frame, shows_itself
 from topoopt.base.errors import InvalidInput
-from topoopt.catalog import NetworkRow, Skipped
+from topoopt.catalog import IDEAL_SWITCH, NetworkRow, Skipped
 from topoopt.jobs import Job
 from topoopt.plans.file_model import RECOMMENDED, OnFabricPart, PricedPart, ProvenancePart
 from topoopt.plans.plan import Baseline, Outcome, Plan
@@ -181,7 +181,7 @@ def recommended(rows: Sequence[ComparedFabric]) -> ComparedFabric | None:
         differs = max(its.cheaper_share or 0.0, its.faster_share or 0.0) >= SURE
         if differs and (its.beats or its.ties_for_less or owned is not None) and rank > best_rank:
             best, best_rank = row, rank
-    if best.fabric == "ideal-switch":
+    if best.fabric == IDEAL_SWITCH:
         others = [row for row in rows if row.cost_usd is not None and row.cost_usd <= (best.cost_usd or 0.0)]
         alike = [row for row in others if 1 - SURE < faster_share(_time_s(row), _time_s(best)) < SURE]
         best = min((row for row in alike if row is not best), key=_time_s, default=best)

@@ -113,6 +113,24 @@ def test_one_job_alone_takes_as_long_by_every_verb(model: str, verb: str, tmp_pa
     check(model, verb, tmp_path)
 
 
+@pytest.mark.parametrize("model", ["llama3-8b", "qwen3-30b-a3b"])
+def test_the_studio_and_a_comparison_recommend_the_same_network(model: str) -> None:
+    servers, network = {**JOBS, **MORE}[model]
+    fabrics = ["direct", "ideal-switch", "rail", "expander"]
+    compared = topoopt.compare(model, servers=servers, fabrics=fabrics, **network).to_json()
+    kind = {} if network else {"accelerator": "h100"}
+    answer = answer_question(question_of({"model": model, "servers": servers, **PORTS, **kind}))
+    ties = [
+        row.fabric for row in answer.fabrics if row.usd_per_unit == pytest.approx(best_usd(answer), rel=5e-4)
+    ]
+    assert compared["recommended"] in ties
+    assert answer.best in ties
+
+
+def best_usd(answer: Any) -> float:
+    return float(min(row.usd_per_unit for row in answer.fabrics))
+
+
 def test_fine_tuning_of_all_weights_takes_as_long_as_the_same_training() -> None:
     words: dict[str, Any] = {"global_batch": 512, "seq": 4096}
     tuned = topoopt.finetune(

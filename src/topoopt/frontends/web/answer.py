@@ -289,13 +289,16 @@ def contenders_of(question: Question) -> Contenders:
 
 def on_fabric(found: Contenders, rule: FabricRule) -> ClosedForm:
     """Return the best configuration on a fabric, and its time."""
-    bandwidth_bps = rule.server_bandwidth_bps / found.training.cluster.accelerators_per_server
+    per_server, table = found.training.cluster.accelerators_per_server, found.table
+    bandwidth_bps = rule.server_bandwidth_bps / per_server
     free, relayed = found.times(bandwidth_bps), found.times(bandwidth_bps / rule.relays)
     if rule.wires_rings:
         seconds = free.iteration_time_s + relayed.ep_s - free.ep_s
         shown = replace(free, ep_s=relayed.ep_s)
-    else:
-        seconds, shown = relayed.iteration_time_s, relayed
+    else:  # rings of all servers pass no other server; those of a part of them do
+        of_all = (table.pp == 1) & (table.ep == 1) & (table.tp * table.cp <= per_server)
+        seconds = np.where(of_all, free.iteration_time_s, relayed.iteration_time_s)
+        shown = replace(relayed, dp_s=np.where(of_all, free.dp_s, relayed.dp_s))
     best = int(np.argmin(weighed_s(seconds, found.memory_bytes, found.capacity_bytes)))
     parts = {name: float(getattr(shown, name)[best]) for name in PARTS}
     return ClosedForm(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from topoopt.catalog import (
+    IDEAL_SWITCH,
     NETWORKS,
     OWN,
     ClusterSpec,
@@ -68,7 +69,7 @@ class FabricRule:
     @property
     def wires_rings(self) -> bool:
         """Whether rings and neighbors have links of their own; where not, all traffic is relayed."""
-        return self.network.name == OWN or not self.network.relays
+        return self.network.carried_as == OWN or not self.network.relays
 
     @property
     def server_bandwidth_bps(self) -> float:
@@ -96,7 +97,6 @@ class ClosedForm:
 
 MOST_NEAR_PORTS = 2
 """Ports that are kept for the parts of a layer, as the two degree splits for them do."""
-SWITCH = "ideal-switch"
 MANY, FEW = 256, 2
 """Servers above which only a few strategies are estimated on each fabric: the fastest on one switch."""
 LAYER_DIMS = ("in", "out")
@@ -142,7 +142,7 @@ def estimated_job(question: Question) -> EstimatedJob:
 @lru_cache(maxsize=64)
 def estimated_times(found: EstimatedJob, rules: tuple[FabricRule, ...]) -> Mapping[str, ClosedForm]:
     """Return the best of the strategies on each fabric, by the key of its rule."""
-    switch = next(rule for rule in rules if rule.key == SWITCH)
+    switch = next(rule for rule in rules if rule.key == IDEAL_SWITCH)
     least_s = [_time_s(found, index, switch) for index in range(len(found.names))]
     return {rule.key: _best(found, rule, least_s) for rule in rules}
 
@@ -152,7 +152,7 @@ def _best(found: EstimatedJob, rule: FabricRule, least_s: Sequence[float]) -> Cl
     for index in _suited(found, rule, sorted(range(len(least_s)), key=least_s.__getitem__)):
         if least_s[index] >= best_s:
             break
-        time_s = least_s[index] if rule.key == SWITCH else _time_s(found, index, rule)
+        time_s = least_s[index] if rule.key == IDEAL_SWITCH else _time_s(found, index, rule)
         if time_s < best_s:
             best, best_s = index, time_s
     free_s = min(found.free_s[best], best_s)
@@ -196,7 +196,7 @@ def _parts(strategy: ParallelStrategy) -> int:
 def port_networks(rule: FabricRule, cluster: ClusterSpec, parts: int) -> tuple[PortNetwork, ...]:
     """Return the possible wirings of a fabric for a strategy whose layers are split in ``parts``."""
     ports, bandwidth_bps, latency_s = rule.interfaces, rule.bandwidth_bps, cluster.link_latency_s
-    if rule.key == OWN:
+    if rule.network.carried_as == OWN:
         return tuple(_in_parts(rule, cluster, parts)) or (_of_all(rule, cluster),)
     if rule.network.relays:
         return (_of_all(rule, cluster),)
@@ -215,7 +215,7 @@ def _of_all(rule: FabricRule, cluster: ClusterSpec) -> PortNetwork:
     """
     n = cluster.servers
     ports = rule.interfaces - (rule.interfaces % 2 if n % 2 else 0)  # a cable has two ends
-    rings = ports - (ports % 2 if n > 2 and rule.key != OWN else 0)
+    rings = ports - (ports % 2 if n > 2 and rule.network.carried_as != OWN else 0)
     hops = moore_average_hops(n, ports, cluster.links)
     return PortNetwork(ports, max(rings, 1), rule.bandwidth_bps, cluster.link_latency_s, 1, hops, 1.0, hops)
 
@@ -281,7 +281,7 @@ def _sizes(own_nics: bool) -> Iterator[Sizing]:
     """Yield the networks that have a closed form: none that relays over links whose mean number is not known."""
     for name in compared_by("studio"):
         yield from sizings_of([name], own_nics)
-        if name == SWITCH:
+        if name == IDEAL_SWITCH:
             yield HALF_SIZE
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from topoopt.base.answers import fields_of
 from topoopt.base.units import format_bandwidth, format_time, interval_s, interval_words
-from topoopt.catalog import NETWORKS, OWN, NetworkRow
+from topoopt.catalog import IDEAL_SWITCH, NETWORKS, OWN, NetworkRow
 from topoopt.frontends.web.question import Question
 from topoopt.pages import dollars, listed
 from topoopt.plans import front
@@ -160,10 +160,15 @@ NEAR = 1.02
 
 
 def best_fabric(answer: StudioAnswer) -> FabricEstimate:
-    """Return the fabric with the least dollars a unit; where that is unknown, the cheapest of the fast ones."""
+    """Return the fabric with the least dollars a unit; where that is unknown, the cheapest of the fast ones.
+
+    The ideal switch gives way to a fabric of the same dollars a unit.
+    """
     known = [row for row in answer.fabrics if row.usd_per_unit is not None]
     if known:
-        return min(known, key=lambda row: (row.usd_per_unit or 0.0, row.iteration_time_s))
+        least = min(known, key=lambda row: (row.usd_per_unit or 0.0, row.iteration_time_s))
+        ties = [row for row in known if _dearer(row, least) <= TIE and row.fabric != IDEAL_SWITCH]
+        return next(iter(ties), least) if least.fabric == IDEAL_SWITCH else least
     fastest = min(row.iteration_time_s for row in answer.fabrics)
     near = [row for row in answer.fabrics if row.iteration_time_s <= NEAR * fastest]
     priced = [row for row in near if row.cost_usd is not None]
@@ -269,7 +274,7 @@ def _cheaper(row: FabricEstimate, best: FabricEstimate) -> bool:
 def name_of(row: FabricEstimate) -> str:
     """Return a fabric's name at the beginning of a sentence."""
     label = NETWORKS[row.fabric].label
-    if row.fabric == OWN:
+    if row.fabric in (OWN, "direct"):
         return label
     return f"{'An' if label[0] in 'AEIO' else 'A'} {label[0].lower()}{label[1:]}"
 

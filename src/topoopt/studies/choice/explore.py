@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 from topoopt.base.answers import Progress, fields_of, silent
 from topoopt.base.errors import Infeasible, InvalidInput
+from topoopt.catalog import IDEAL_SWITCH
 from topoopt.plans import dominates, front
 from topoopt.search import is_transformer
 from topoopt.studies.choice.decision import DROPPED, LEFT_OUT, PLANNED, Evaluated
@@ -24,7 +25,6 @@ from topoopt.studies.choice.job_mix import JobShare, Machines, Mix
 from topoopt.studies.choice.network import Money, Network
 from topoopt.studies.sweep import Crew, Point, Sweep, make_sweep, open_results, run_sweep, select
 
-SWITCH = "ideal-switch"
 NETWORKS_OF_A_ROUND = 4
 """Networks planned at least between updates of the front; constant, for equal results with any processes."""
 SAFE = 1.0 - 1e-9
@@ -75,7 +75,7 @@ class _Work:
     def find_reference(self) -> None:
         """Take the network of most bandwidth on which every job runs; a switch, where there is one."""
         first = dict.fromkeys(network.timed for network in self.usd)
-        order = sorted(first, key=lambda one: (-one.server_bandwidth_bps, one.fabric != SWITCH))
+        order = sorted(first, key=lambda one: (-one.server_bandwidth_bps, one.fabric != IDEAL_SWITCH))
         reasons = []
         for network in order:
             self.plan((job, network) for job in self.mix if (job, network) not in self.known)
@@ -101,7 +101,7 @@ class _Work:
             best = set(front([*left, *beaten], self.usd.__getitem__, self.time))
             taken = dict.fromkeys(self.first_of(one) for one in left if one in best)
             wanted |= {(job, one): None for one in taken for job in self.mix}
-            ports = {_ports(one) for one in taken if one.fabric == SWITCH}
+            ports = {_ports(one) for one in taken if one.fabric == IDEAL_SWITCH}
             left = [one for one in left if one.timed not in taken and _ports(one) not in ports]
         return [one for one in wanted if one not in self.known]
 
@@ -112,7 +112,7 @@ class _Work:
 
     def first_of(self, network: Network) -> Network:
         """Return the network to be planned for another one: the ideal switch of its ports, if that was not planned."""
-        switch = Network(SWITCH, network.degree, network.bandwidth_bps)
+        switch = Network(IDEAL_SWITCH, network.degree, network.bandwidth_bps)
         tried = all((job, switch) in self.known for job in self.mix)
         return network.timed if tried or switch not in self.usd else switch
 
@@ -144,7 +144,7 @@ class _Work:
         if (job, network) not in self.least_s:
             self.least_s[job, network] = SAFE * self.times.at_least_s(job, network)
         least_s = self.least_s[job, network]
-        switch_s = self.known.get((job, Network(SWITCH, network.degree, network.bandwidth_bps)))
+        switch_s = self.known.get((job, Network(IDEAL_SWITCH, network.degree, network.bandwidth_bps)))
         return (
             max(least_s, self.times.beside_switch_s(job, switch_s))
             if isinstance(switch_s, float)

@@ -19,7 +19,7 @@ export class TopologyDrawing {
 
   /* Show a fabric; chords of the one before glide to those of this one. */
   show(answer, fabric, plan) {
-    const of = fabric === "topoopt" && plan ? plan : null;
+    const of = ["topoopt", "direct"].includes(fabric) && plan ? plan : null;
     this.canvas.hidden = Boolean(of);
     this.network.hidden = !of;
     this.showPlan(of);
@@ -122,7 +122,7 @@ export class TopologyDrawing {
 function target(answer, fabric) {
   const { servers, strides, average_hops, degree } = answer.sketch;
   const count = `${servers.toLocaleString("en-US")} servers`;
-  if (fabric === "topoopt" || fabric === "expander") {
+  if (["topoopt", "direct", "expander"].includes(fabric)) {
     const how = fabric === "expander"
       ? "An expander joins servers at random; drawn are rings of as many ports."
       : strides.length ? `Rings along strides ${strides.join(", ")}; those of server 0 bold. A plan wires for the job.` : "One port joins servers in pairs.";
