@@ -21,8 +21,8 @@ class Figures(NamedTuple):
 
 
 LIMITS = Figures(
-    core_code_lines=74_435,
-    lines=145_712,
+    core_code_lines=74_424,
+    lines=145_682,
     files=698,
     imported_by_one_file_percent=16.2,
     private_called_once_percent=23.8,
