@@ -119,14 +119,6 @@ KINDS: Mapping[str, FileKind] = {
 """Kinds by name, in the order of the data flow."""
 
 
-def file_kind(path: str) -> str | None:
-    """Return the name of the kind of a file or folder, as its content says it; None where nothing does.
-
-    File errors (missing, cut short) are ignored here; readers report them.
-    """
-    return recognized(path)
-
-
 def wrong_kind(path: str, *expected: str) -> InvalidInput | None:
     """Return the error for a file of an unexpected kind; None for an expected or unknown kind."""
     found = file_kind(path)
@@ -148,8 +140,11 @@ def expecting(path: object, *expected: str) -> Iterator[None]:
         raise other from None
 
 
-def recognized(path: str) -> str | None:
-    """Return the kind of a file or folder; None where its content is of no kind that is known, or cannot be read."""
+def file_kind(path: str) -> str | None:
+    """Return the name of the kind of a file or folder, as its content says it; None where nothing does.
+
+    Errors of the file (missing, cut short) are none here: whoever reads it says them.
+    """
     try:
         if os.path.isdir(path):
             return _of_folder(path)
@@ -292,4 +287,4 @@ def _of_folder(path: str) -> str | None:
     files = sorted(one for one in Path(path).iterdir() if one.is_file())
     if any(one.suffix == ".et" for one in files):
         return "chakra"
-    return next((recognized(str(one)) for one in files[:1]), None)
+    return next((file_kind(str(one)) for one in files[:1]), None)

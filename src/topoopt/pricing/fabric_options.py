@@ -136,7 +136,7 @@ class FabricOptions:
     technology: str | None = None
 
     def __post_init__(self) -> None:
-        check_link_technology(self.link_technology)
+        check_known("link_technology", self.link_technology, LINK_TECHNOLOGIES)
         if not 1 <= self.oversubscription < float("inf"):
             raise InvalidInput(f"oversubscription: expected a ratio >= 1, got {self.oversubscription:g}")
 
@@ -187,17 +187,6 @@ def _some(fabric: str, option: str, chosen: int, degree: int, instead: tuple[str
             f"for all or none use {instead[1]}"
         )
     return chosen
-
-
-def check_link_technology(name: str) -> None:
-    """Refuse a technology that is none of the known ones.
-
-    Raises
-    ------
-    InvalidInput
-        With the nearest names.
-    """
-    check_known("link_technology", name, LINK_TECHNOLOGIES)
 
 
 def server_module(technology: str) -> Item:

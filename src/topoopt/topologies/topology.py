@@ -146,7 +146,7 @@ def places_of(keys: Ints, known: Ints) -> Ints:
 
 
 def topology_from_links(
-    family: str, servers: int, links: Iterable[Link], nodes: int | None = None, offsets: tuple[int, ...] = ()
+    family: str, servers: int, links: Iterable[Link], nodes: int | None = None
 ) -> Topology:
     """Merge parallel links and sort; see :class:`Topology`.
 
@@ -157,7 +157,7 @@ def topology_from_links(
     """
     rows = np.array([astuple(link) for link in links], np.float64).reshape(-1, 4)
     src, dst = rows[:, :2].astype(np.int64).T
-    return topology_from_arrays(family, servers, src, dst, rows[:, 2], rows[:, 3], nodes, offsets)
+    return topology_from_arrays(family, servers, src, dst, rows[:, 2], rows[:, 3], nodes)
 
 
 def topology_of_cables(

@@ -33,11 +33,6 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def new_token() -> str:
-    """Return an unguessable token."""
-    return secrets.token_urlsafe(24)
-
-
 class Guard:
     """Lets a request through, or answers it: 403 without the token, or from a page of another server."""
 

@@ -1,6 +1,7 @@
 """The server of the studio: it listens, answers until it is interrupted, and takes its plans with it."""
 
 import asyncio
+import secrets
 import socket
 import tempfile
 import webbrowser
@@ -10,7 +11,7 @@ from pathlib import Path
 import uvicorn
 
 from topoopt.base.errors import InvalidInput
-from topoopt.frontends.web.access import is_loopback, new_token
+from topoopt.frontends.web.access import is_loopback
 from topoopt.frontends.web.address import StudioAddress
 from topoopt.frontends.web.handlers import Studio, make_app
 from topoopt.frontends.web.plan_desk import PlanDesk
@@ -50,7 +51,7 @@ def serve(
         If it cannot listen there.
     """
     if token is None and not is_loopback(host):
-        token = new_token()
+        token = secrets.token_urlsafe(24)
     listening = _listening(host, port)
     port = listening.getsockname()[1]
     name = f"[{host}]" if ":" in host else host

@@ -45,7 +45,7 @@ def size_bytes(row: Row, column: str, unit_bytes: float) -> float:
     return number({column: match[1]}, column) * BYTES[match[2].lower()]
 
 
-def switched_on(row: Row, column: str, default: bool) -> bool:
+def switched_on(row: Row, column: str, default: bool = False) -> bool:
     """Return a yes or a no; an empty cell is the default."""
     cell = text(row, column).lower()
     if not cell:

@@ -98,10 +98,6 @@ def _mean(row: Row, column: str) -> int:
     return whole(row, column) if SIZED.fullmatch(text(row, column)) else round(number(row, column))
 
 
-def _switch(row: Row, column: str) -> bool:
-    return switched_on(row, column, False)
-
-
 def _share(row: Row, column: str) -> float:
     """Return a share: 0.5, 50%, or all or nothing by yes or no."""
     cell = text(row, column).lower()
@@ -115,8 +111,8 @@ _READ: Mapping[str, Callable[[Row, str], Any]] = {
     "shard": _count,
     "context": _word,
     "schedule": _word,
-    "overlap_experts": _switch,
-    "graphs": _switch,
+    "overlap_experts": switched_on,
+    "graphs": switched_on,
     "exchange": _word,
     "dispatch": _word,
     "weights": _word,

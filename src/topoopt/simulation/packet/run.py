@@ -60,7 +60,6 @@ def run_until(
     options: PacketOptions,
     most_successors: int,
     on_progress: Report | None = None,
-    slice_events: int = SLICE_EVENTS,
     *,
     may_wait: bool = False,
 ) -> tuple[State, bool]:
@@ -75,7 +74,7 @@ def run_until(
         have come to a deadlock.
     """
     while True:
-        why = advance(state, slice_events, until_ps, most_successors)
+        why = advance(state, SLICE_EVENTS, until_ps, most_successors)
         if why == layout.Stop.FINISHED:
             return state, True
         if why == layout.Stop.TIME_REACHED or (why == layout.Stop.DRAINED and may_wait):

@@ -119,11 +119,6 @@ STATISTICS = {"BatchNormalization": (3, 4)}
 SUFFIX = ".onnx"
 
 
-def is_onnx(path: str) -> bool:
-    """Return whether a file is a model in ONNX, by its name."""
-    return path.lower().endswith(SUFFIX)
-
-
 def read_onnx(path: str, sizes: Mapping[str, int], samples: int | None = None) -> TensorProgram:
     """Return the program of an ONNX file; weights that lie in other files are not read.
 

@@ -27,7 +27,7 @@ from topoopt.schema.files import is_file
 from topoopt.workloads.operator_graph import Operator, OperatorGraph, Weight
 from topoopt.workloads.operator_timer import TWO_GRADIENTS
 from topoopt.workloads.programs import tensor_program as roles
-from topoopt.workloads.programs.program_files import is_onnx, read_exported, read_onnx
+from topoopt.workloads.programs.program_files import SUFFIX, read_exported, read_onnx
 from topoopt.workloads.programs.tensor_program import ProgramNode, Tensor, TensorProgram, flops_of
 from topoopt.workloads.zoo.layers import FLOAT_BYTES, INDEX_BYTES
 
@@ -270,7 +270,7 @@ def _kept(path: str, changed_ns: int, said: tuple[tuple[str, Any], ...]) -> tupl
     samples = settings.pop(SAMPLES, None)
     if samples is not None:
         samples = whole_or_digits(f"{path}: set: {SAMPLES}", samples, 1, MOST["batch_per_accelerator"])
-    if is_onnx(path):
+    if path.lower().endswith(SUFFIX):
         named = {
             name: whole_or_digits(f"{path}: set: {name}", size, 1, LARGEST) for name, size in settings.items()
         }
