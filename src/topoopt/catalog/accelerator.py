@@ -374,7 +374,7 @@ def host_bytes_per_s(part: Accelerator) -> float | None:
 
 @cache
 def _by_name() -> Mapping[str, AcceleratorFile | InvalidInput]:
-    """Return the files by accelerator name, and errors by unusable file, such as one with a name that is taken."""
+    """Return the files by accelerator name, and errors by unusable file, such as one with a duplicate name."""
     read = [pair for one in entry_points(ACCELERATORS) for pair in _read(one)]
     files = [(one, file) for one, file in read if isinstance(file, AcceleratorFile)]
     found: dict[str, AcceleratorFile | InvalidInput] = {}

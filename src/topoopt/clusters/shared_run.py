@@ -92,7 +92,7 @@ def run_together(
     Raises
     ------
     InvalidInput
-        If the jobs are so unlike in length that it would take for ever.
+        If the jobs differ so much in length that the run would not end.
     """
     results = list(alone)
     busy = [place for place, times in enumerate(alone) if times.mean_s > 0]

@@ -142,9 +142,9 @@ def improved_circuits(
 ) -> Circuits:
     """Return circuits from which no single exchange makes the all-to-all faster.
 
-    From those of :func:`regional_circuits`, going on at saturated pairs, and from none at all: a circuit is added, or
-    taken away, or two of them, i–k and j–l, become i–j and k–l; again and again whichever helps most. The better of
-    both ends counts.
+    Starts are those of :func:`regional_circuits`, continued at saturated pairs, and no circuits. Each step adds or
+    removes a circuit, or replaces i–k and j–l by i–j and k–l, whichever helps most. The better of both results
+    is returned.
 
     Parameters
     ----------

@@ -83,7 +83,7 @@ _LARGEST = 2048
 """Servers; of more the hops of all pairs take longer than a placement gains."""
 _MOST_ENTRIES = 4_000_000
 _VISITS = 5_000_000
-"""Entries of demand that are looked at: 30 ms or so."""
+"""Most entries of demand examined: about 30 ms."""
 _STEPS_A_SERVER = 1000
 _COOLS = 1e-3
 _EVEN = 0.25
@@ -205,7 +205,7 @@ def _wire_rings(wiring: Wiring, shares: Shares, rule: str, traffic: Traffic) -> 
 
 
 def _wire_matchings(wiring: Wiring, mp_bytes: Floats, damping: str) -> None:
-    """Spend the interfaces that are left on the heaviest pairs, one matching after the other."""
+    """Assign the remaining interfaces to the heaviest pairs, one matching after the other."""
     demand = mp_bytes.copy()
     while len(able := np.flatnonzero(wiring.free > 0)) > 1:
         left = demand[np.ix_(able, able)]

@@ -13,7 +13,7 @@ from topoopt.inference.requests import BLOCK_TOKENS, MOST_REQUESTS, MOST_TOKENS,
 from topoopt.schema.files import read_text
 
 Row = tuple[float, int, int, list[int]]
-"""Seconds, tokens of the prompt and of the answer, names of the prompt's blocks."""
+"""Seconds, input and output tokens, names of the prompt's blocks."""
 
 MOONCAKE = ("timestamp", "input_length", "output_length")
 AZURE = ("TIMESTAMP", "ContextTokens", "GeneratedTokens")

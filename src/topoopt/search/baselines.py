@@ -281,7 +281,7 @@ def _baseline(
 
 
 def is_large(job: Job) -> bool:
-    """Return whether layouts are left out of simulations that cannot win."""
+    """Return whether layouts that cannot win are skipped in simulations."""
     work = job.work
     if not isinstance(work, TransformerWork):
         return False

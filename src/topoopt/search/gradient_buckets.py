@@ -35,7 +35,7 @@ def is_small(job: Job) -> bool:
 
 
 def is_worth_it(by_message_s: float, rings_s: float) -> bool:
-    """Return whether an algorithm for each message is taken in place of rings."""
+    """Return whether an algorithm for each message replaces rings."""
     return by_message_s <= (1 - WORTH_ALGORITHMS) * rings_s
 
 

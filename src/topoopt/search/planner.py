@@ -275,7 +275,7 @@ def compare_job(
 ) -> Table[Baseline]:
     """Return the job on each fabric, in the given order, each with a strategy searched for it.
 
-    A fabric that cannot be built with these interfaces, or has no price to be dimensioned by, is left out, or an error
+    A fabric that cannot be built with these interfaces, or has no price to be dimensioned by, is omitted, or an error
     where it is ``required``; so are those of :func:`rows_as_planned`. For a transformer every layout is tried. At the
     end other gradient buckets are tried, and an algorithm for each message, where the fidelity says so.
     """
@@ -333,7 +333,7 @@ def priced(job: Job, prices: Pricing) -> dict[str, Any]:
 def best_candidate(
     job: Job, candidates: Iterable[Candidate], *, balance: bool
 ) -> tuple[Candidate, list[Candidate]]:
-    """Return the one that is recommended, and all that were looked at; of each wiring the fastest is balanced."""
+    """Return the recommended layout and all considered ones; the fastest of each wiring is balanced."""
     rows = list(candidates)
     best = recommended(job, rows)
     if not balance:

@@ -18,7 +18,7 @@ Arrays of how full the fullest link into a server must be in each step of a broa
 first_in (servers + 1,)  int64    CSR pointer: the links into server u are ``first_in[u] : first_in[u + 1]``
 in_src (links,)          int32    where each comes from
 in_ports (links,)        int64    its ports; a link of two ports carries twice as much
-roots (rows,)            int64    servers that are looked at; one is enough where all are alike
+roots (rows,)            int64    root servers; one is enough where all are alike
 distance (servers,)      int32    room: links from each server to the root, -1 where not reached
 mask (servers,)          int64    room: bit j: a shortest path from the server enters the root by its link j
 queue (servers,)         int32    room: servers in order of distance

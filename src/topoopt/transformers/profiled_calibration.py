@@ -58,8 +58,8 @@ def profiled_calibration(
 ) -> ProfiledCalibration:
     """Return a calibration with the kernels of a profile; the rest is that of ``base``.
 
-    The laws are those of ``step_time/layer_time.py``. A matrix product is taken as a third of a linear
-    layer's forward and backward pass. Launches, collectives, overlap and stragglers are not in a profile of operators.
+    The laws are those of ``step_time/layer_time.py``. A matrix product counts as a third of a linear layer's forward
+    and backward pass. Launches, collectives, overlap and stragglers are not in a profile of operators.
 
     Parameters
     ----------

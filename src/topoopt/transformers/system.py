@@ -189,7 +189,7 @@ def unfused_bits(word: str) -> int:
 
 
 FABRIC = "rail"
-"""Closed forms know a bandwidth and no network; on switches, a leaf for each accelerator of a server, it is had."""
+"""Closed forms know a bandwidth and no network; on switches, one leaf per accelerator of a server provides it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -196,7 +196,7 @@ def link_rotation(
     """Return the best interleaving of the jobs on a link; None if none helps.
 
     Times that are rounded more coarsely have a shorter common multiple, so that a rotation does more; but all jobs
-    then have to run at the pace of the one that was rounded down the most. Of several quanta that one is taken for
+    then have to run at the pace of the one that was rounded down the most. Of several quanta that one is used for
     which the score less this stretch is the highest. In strict mode there is one quantum, and any rotation will do.
 
     Parameters

@@ -319,7 +319,7 @@ def nearest_servers(
     """Return ``count`` free servers in as few racks and pods as possible.
 
     The rack or pod with the fewest free servers that suffice is chosen; where none suffices, those with the
-    most. A job that has servers grows in their racks and pods first. Of equal ones the lowest is taken, or one drawn.
+    most. A job that has servers grows in their racks and pods first. Ties go to the lowest, or to a random one.
 
     Examples
     --------

@@ -30,7 +30,7 @@ from topoopt.topologies import HopMetrics, Topology, hop_metrics, reversed_links
 LARGEST_LP = 20_000
 """Servers times links up to which the best routing of an all-to-all is computed: a second."""
 MOST_SERVERS = 512
-"""Above, only single servers, and all but one, are looked at."""
+"""Above, only single servers, and all but one, are considered."""
 
 
 @dataclass(frozen=True, slots=True)

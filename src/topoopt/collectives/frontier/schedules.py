@@ -114,7 +114,7 @@ class Orders:
 
 
 MOST_RANKS = 512
-"""Trees, halving and doubling, and pairwise exchanges among more servers are left out: millions of sends."""
+"""Most servers for trees, halving and doubling, and pairwise exchanges, which have millions of sends above."""
 MOST_BALANCED = 160
 """Servers whose all-to-all is balanced over its paths."""
 _RINGS = {"allreduce": ring, "reduce-scatter": reduce_scatter, "all-gather": all_gather}

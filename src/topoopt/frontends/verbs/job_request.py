@@ -1,6 +1,6 @@
 """Requests from the options of a job.
 
-Options that are not given are left to the file in question, the preset and the defaults.
+Missing options are those of the file, the preset and the defaults.
 """
 
 import os

@@ -27,7 +27,7 @@ def verify(
     """Prove a plan, or a wiring, before anyone plugs a fiber; say where it fails.
 
     Ports and panels, connectivity with and without any one cable, routes hop by hop, forwarding tables, rings,
-    schedules, the bytes of every link and the stated numbers are looked at anew.
+    schedules, the bytes of every link and the stated numbers are checked anew.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ class Way:
     law : TransferLaw
         Setup time of a transfer, and the share of that bandwidth that it reaches.
     layerwise : bool
-        Whether layers are sent while others are read.
+        Whether layers are sent during the prefill of others.
     """
 
     bytes_per_s: float

@@ -22,7 +22,7 @@ from topoopt.routing import Fabric
 from topoopt.workloads.transformer import TransformerModel
 
 REQUESTS = 1000, 6000
-"""Least and most requests of a run: six times as many as arrive in the time to answer one."""
+"""Least and most requests of a run: six times the arrivals during one request."""
 
 AT_ONCE_BYTES_PER_S = 1e18
 """Bandwidth of caches in the simulator; the times of sends are added to its requests afterwards."""

@@ -139,7 +139,7 @@ class FitRules:
     Attributes
     ----------
     accelerators : tuple of str
-        Whose runs are taken, the calibration being for the first; those with most runs where empty.
+        Accelerators whose runs are used, the calibration being for the first; those with most runs if empty.
     start : str
         Start of the fit and target of the regularization: ``neutral``, a name or a file; the accelerator's own
         calibration where empty.

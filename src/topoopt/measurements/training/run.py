@@ -9,7 +9,7 @@ Where a row says LoRA and no rank, it is that of its source. NVIDIA's performanc
 ``llama3_70b_peft_config``, whose ``dim`` is 16); MLPerf's llama2_70b_lora has rank 16 on attention;
 Hugging Face's PEFT has rank 8, there, too.
 
-Options that rows of published runs leave out are taken from the recipe.
+Options that rows of published runs omit are those of the recipe.
 
 NVIDIA's page of Megatron Bridge names a container for each row; the recipes of that container say whether all-to-alls
 of experts overlap, and whether whole iterations are launched as graphs. ``data/run_recipes.csv`` has them with sources.
@@ -142,7 +142,7 @@ SCALE_UP_BANDWIDTH_BPS = 400e9
 IDLE_AT_1 = {"pp": ("schedule",), "ep": ("dispatch", "overlap_experts", "exchange"), "cp": ("context",)}
 """Columns that say how something is done, and the degree by which there is something to do."""
 SLOWEST_GBPS, FASTEST_GBPS = 1e-3, 1e6
-"""Range of link rates; rates beyond it are taken for typing errors."""
+"""Range of link rates; rates beyond it count as typing errors."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A congestion control is registered with the kernel under a name of its own, and unregistered whatever happens."""
+"""A congestion control is registered with the kernel under a name of its own, and always unregistered."""
 
 import ctypes
 import json

@@ -126,7 +126,7 @@ def in_thread(function: Callable[[], R]) -> R:
 
 
 def _inode(path: Path) -> int:
-    """Return the number of a namespace, 0 where it is gone or is none."""
+    """Return the number of a namespace, 0 if it does not exist."""
     try:
         found = path.stat()
     except OSError:

@@ -60,7 +60,7 @@ class ForwardingTables:
         Sums to 1 over an entry.
     ways : Ways
     freed_pairs : int
-        Pairs whose paths, taken together, went in circles; those are left out.
+        Pairs whose combined paths have cycles, which are omitted.
     turn : int64 array, shape (entries,)
         For pinned paths, the cable of its link that an entry takes, modulo the number of cables.
     """
@@ -277,10 +277,10 @@ def integer_weights(first: Ints, share: Floats, largest: int = LARGEST_WEIGHT) -
     """Return an integer weight from 1 to ``largest`` per next hop, such that shares deviate least from the given
     ones.
 
-    Among all scales the one with the smallest error is taken, and among several of these the smallest, so that
-    thirds become 1 and 2. A share is off by at most ``(m - 1) / (largest - m / 2)`` among m next hops: rounding moves
-    each but the largest by less than one, and the sum with them. That is 0.4 % of a pair's bytes for two next hops,
-    0.8 % for three, and rarely that much.
+    The scale with the smallest error is chosen, and of several such scales the smallest, so that thirds become 1 and
+    2. A share is off by at most ``(m - 1) / (largest - m / 2)`` among m next hops: rounding moves each but the largest
+    by less than one, and the sum with them. That is 0.4 % of a pair's bytes for two next hops, 0.8 % for three, and
+    rarely that much.
 
     Parameters
     ----------

@@ -201,7 +201,7 @@ class _Pairs:
 
 
 LARGEST_TABLE = 1 << 24
-"""Numbers in a table of servers by sets; of larger clusters some servers are looked at after the others."""
+"""Numbers in a table of servers by sets; larger clusters are processed in parts."""
 
 
 def lower_bounds(cluster: ClusterSpec, found: Windows, moved: Demands) -> Bounds:

@@ -217,7 +217,7 @@ class Candidate:
 
 @lru_cache(maxsize=4)
 def _time_again_s(candidate: Candidate, job: Job) -> float:
-    """Return the cached time of a long simulation: strides are compared with the answer, and named beside it."""
+    """Return the cached time of a long simulation: strides are compared with the answer, and listed with it."""
     return simulated(job, candidate.strategy, candidate.fabric).iteration_time_s
 
 

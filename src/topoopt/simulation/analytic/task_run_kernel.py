@@ -29,7 +29,7 @@ STAMP = stamp(Path(__file__).parent.glob("task_run*.py"))
 
 
 class FlowRun(NamedTuple):
-    """Flows of tasks, and until when each link is taken.
+    """Flows of tasks, and the time until which each link is busy.
 
     ========================= ============ ==================================================================
     array                     shape        meaning

@@ -212,7 +212,7 @@ class FlexNetGraph:
 
 
 MOST_NODES = 1 << 20
-"""Upper limit on nodes; more are taken for damage, since a simulation's memory grows with them."""
+"""Upper limit on nodes; a file with more counts as damaged, since a simulation's memory grows with them."""
 MOST_BYTES = 1 << 53
 """Sizes up to here are exact as floating-point numbers."""
 

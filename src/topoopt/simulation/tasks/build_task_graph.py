@@ -76,7 +76,7 @@ class Draft:
         label: int,
         phase: int,
     ) -> Ints:
-        """Return the numbers of ``count`` equal collectives; of one server only the delay is left."""
+        """Return the numbers of ``count`` equal collectives; for one server only the delay."""
         row = TaskRows(
             COLLECTIVE,
             count,

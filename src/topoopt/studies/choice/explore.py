@@ -182,7 +182,7 @@ class Store:
     file : str
         A results file of sweeps; plans in it are not computed again.
     mix_versions : bool
-        Whether plans of another version of topoopt are taken from the file.
+        Whether plans of another version of topoopt are reused from the file.
     """
 
     file: str

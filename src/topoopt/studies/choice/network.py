@@ -69,7 +69,7 @@ class Network:
 USUAL_DEGREES = (1, 2, 4, 8)
 USUAL_BANDWIDTHS_BPS = (100e9, 200e9, 400e9, 800e9)
 MOST_NETWORKS = 10_000
-"""More are taken for a mistake."""
+"""More count as a mistake."""
 PRICES = ("servers", "storage")
 """Items besides the network that bear interest and are maintained, as the network is."""
 OTHERS = ("servers", "electricity", "interest", "colocation", "maintenance", "staff", "storage")

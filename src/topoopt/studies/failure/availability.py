@@ -247,7 +247,7 @@ def _servers(
 
 
 def _has_spare(times: Outages, spares: int) -> Flags:
-    """Return which failures find a spare server; it is taken until the failed one is repaired."""
+    """Return which failures find a spare server; it is in use until the failed one is repaired."""
     taken = np.zeros(len(times.run), bool)
     busy: list[float] = []
     for index, (run, start) in enumerate(zip(times.run.tolist(), times.start_s.tolist(), strict=True)):

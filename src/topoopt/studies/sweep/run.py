@@ -1,4 +1,4 @@
-"""Runs of a sweep and their DuckDB file: points done and to do, and one line for whatever DuckDB refuses."""
+"""Runs of a sweep and their DuckDB file: finished and open points, and one-line errors of DuckDB."""
 
 import contextlib
 import os

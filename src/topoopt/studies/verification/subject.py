@@ -46,7 +46,7 @@ class Check:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is wrong; also where nothing was looked at."""
+        """Whether no check failed; also true without checks."""
         return not self.failed
 
 

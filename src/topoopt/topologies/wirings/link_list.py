@@ -111,7 +111,7 @@ def _cables_said_both_ways(rows: Sequence[_Row]) -> list[_Row]:
 def _ports(
     links: Sequence[ForeignLink], ends: tuple[Ints, Ints], degree: int, directed: bool
 ) -> PortedLinks | None:
-    """Return the ports that the links say; None where not all do, or one is taken twice."""
+    """Return the ports of the links; None if some are missing, or one is used twice."""
     found = ports_of_links(links, degree)
     if found is None:
         return None

@@ -55,7 +55,7 @@ class Value:
 
 
 NOTHING = Value()
-"""A constant, or an argument that is left out."""
+"""A constant, or an omitted argument."""
 
 
 class Flow:
@@ -302,7 +302,7 @@ def operators_of_program(
     Raises
     ------
     InvalidInput
-        If operators are not known (all of them are named), or nothing is left to train.
+        If operators are unknown (all of them are named), or nothing remains to train.
     """
     maker = _Maker(program, samples)
     for node in program.nodes:

@@ -103,7 +103,7 @@ class Call(NamedTuple):
 Calls = Counter[Call]
 """Bytes by call."""
 MOST_RANKS = 100_000
-"""Upper limit on the ranks of a run; more are taken for damage."""
+"""Upper limit on the ranks of a run; a file with more counts as damaged."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,7 +41,7 @@ STAMP = stamp(Path(__file__).parent.glob("*.py"))
 @entry
 @stamped(STAMP)
 def simulate(s: State) -> None:
-    """Handle events until every request is answered, nothing can happen any more, or there were too many.
+    """Handle events until every request has ended, none is left, or there were too many.
 
     All that happens at the same time happens before replicas begin their next steps.
     """
@@ -171,7 +171,7 @@ def _fail(s: State, r: int, now: float) -> None:
 
 @compiled
 def _cut_flows(s: State, r: int, now: float) -> None:
-    """Let caches from and to a replica cross links no more; prompts that are still read are sent when that is over."""
+    """Take caches from and to a replica off the links; prompts still in prefill are sent afterwards."""
     i = 0
     while i < s.tally[Count.FLOWING]:
         q = s.flowing[i]

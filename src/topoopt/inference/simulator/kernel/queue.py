@@ -121,7 +121,7 @@ def sent_at(s: State, source: int, r: int, q: int, end: float) -> float:
 
 @compiled
 def choose(s: State, pool: int, q: int, source: int, end: float, now: float) -> int:
-    """Return the replica of a pool that gets a request, of one that comes from a source and was read at ``end``.
+    """Return the replica of a pool for a request, or for one from a source that ended its prefill at ``end``.
 
     Among equal ones, the first is taken. If none takes requests, one that will later, or that must after all.
     """

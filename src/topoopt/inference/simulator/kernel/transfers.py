@@ -1,9 +1,9 @@
 """Cache transfers over the links of a fabric: max-min fair rates, and the times of their changes.
 
-A flow is a request's cache. It begins when its first layer is read, has no more bytes a second than layers are read
-while the others are, and no more than its pair has alone. All rates rise together until a link is full or a flow is as
-fast as it can be; those stay, the others rise on (progressive filling, as in ``simulate/fluid``). There whole classes
-of flows have one rate; here each has a ceiling of its own.
+A flow is a request's cache. It begins when its first layer is prefilled, and is limited by the rate of prefill until
+the last one, and by the rate of its pair alone. All rates rise together until a link is full or a flow reaches its
+limit; those stay, the others rise further (progressive filling, as in ``simulation/fluid``, where classes of flows
+have one rate; here each flow has its own limit).
 """
 
 from topoopt.base.kernel import compiled

@@ -93,7 +93,7 @@ class TestbedState:
 
     @property
     def standing(self) -> str:
-        """``up``, ``in use``, ``being made``, or ``left over`` by a process that is gone."""
+        """``up``, ``in use``, ``being made``, or ``left over`` by a process that has ended."""
         if self.in_use:
             return "in use"
         if self.kept and self.ready:
@@ -220,7 +220,7 @@ def write_state(state: TestbedState) -> None:
 
 
 def forget(name: str) -> None:
-    """Take back the note of a testbed that is gone."""
+    """Delete the record of a removed testbed."""
     shutil.rmtree(state_folder() / name, ignore_errors=True)
 
 
@@ -272,7 +272,7 @@ def _write(folder: Path, state: TestbedState) -> None:
 
 @contextmanager
 def later() -> Iterator[None]:
-    """Delay signals until the context is left; objects made in it are recorded by then, and can be removed."""
+    """Delay signals until the end of the context, when its objects are recorded and can be removed."""
     if threading.current_thread() is not threading.main_thread():
         yield  # Python hears signals in its main thread only
         return

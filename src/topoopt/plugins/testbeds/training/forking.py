@@ -170,7 +170,7 @@ def _enter(place: Place) -> None:
 
 
 def _end_with(parent: int) -> None:
-    """End this process when the one that started it ends, whatever it is doing then."""
+    """End this process when its parent ends, whatever it does."""
     if sys.platform == "linux":
         _LINUX.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it was quicker

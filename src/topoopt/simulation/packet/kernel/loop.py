@@ -165,7 +165,7 @@ def arrive(s: State, flow: int, what: int, now: int) -> None:
 
 @spliced
 def serve_timer(s: State, kind: int, index: int, now: int) -> None:
-    """Serve whatever is not the arrival of a packet."""
+    """Serve any event but the arrival of a packet."""
     if kind == Timer.COMPUTE_END:
         end_compute(s, index, now)
     elif kind == Timer.DELAY_END:

@@ -19,7 +19,7 @@ from topoopt.simulation.packet.kernel.layout import (
 )
 
 LEARNED_FROM = 2.0
-"""Whole iterations that are looked at: packets of the last one count."""
+"""Whole iterations observed: packets of the last one count."""
 SILENT_ROUNDS = 2.0
 """A silence of fewer round trips is one of the network, and ends no iteration."""
 
