@@ -46,7 +46,7 @@ class Sizing:
     published : bool
         Whether a paper's figure sizes it, for which no server with a NIC for each accelerator can be bought.
     shared_evenly : function as ``interfaces``, optional
-        In its place where each accelerator has a NIC, or an equal share of one.
+        Replacement where each accelerator has a NIC, or an equal share of one.
     """
 
     fabric: str

@@ -41,7 +41,7 @@ class EvaluatedModel:
     Attributes
     ----------
     model, title : str
-        In the zoo, and as the paper writes it.
+        Name in the zoo, and in the paper.
     batch_low, batch_high : int
         Samples of an accelerator.
     parallel : str

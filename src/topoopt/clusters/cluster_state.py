@@ -171,7 +171,7 @@ class WaitingJob:
     Attributes
     ----------
     shard : tuple of Shard
-        With look-ahead, the shard that is wired for it, if any.
+        Shard wired for it by look-ahead, if any.
     free_s : float
         Time at which the servers of that shard were expected to be free.
     """

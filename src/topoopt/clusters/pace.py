@@ -39,7 +39,7 @@ class SendTimes:
     Attributes
     ----------
     mean_s : float
-        Over all that it sent; 0 where it sent nothing.
+        Mean over all its sends; 0 without any.
     samples_s : tuple of float
         Transfer times of the first sends.
     """

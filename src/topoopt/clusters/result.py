@@ -198,9 +198,9 @@ class Schedule:
     decisions : int
         Number of allocations.
     compatibility : float or None
-        With CASSINI, the mean score of links with several jobs, over decisions.
+        Mean score of links with several jobs, over decisions; with CASSINI.
     jobs : tuple of ScheduledJob
-        In order of arrival.
+        Jobs in order of arrival.
     """
 
     scheduler: str
@@ -223,7 +223,7 @@ class FabricRun(NetworkRow):
     moves : int
         Fibers plugged in.
     jobs : tuple of JobRecord
-        In order of arrival.
+        Jobs in order of arrival.
     running : tuple of (float, int, float)
         Changes: time, number of iterating jobs, and their servers. With logical servers, a part of a server counts
         as that part.

@@ -178,7 +178,7 @@ class Shard:
     Attributes
     ----------
     servers : tuple of int
-        In the order of the job's own.
+        Servers in the job's order.
     wired_s : float
         Time at which the last fiber is in place; the servers still have to be switched to it.
     moves : int

@@ -61,7 +61,7 @@ class SharedLinks:
 
 
 REPEATS = 16
-"""Times that a scaled job repeats, at least, within an iteration of the longest."""
+"""Least repetitions of a scaled job within an iteration of the longest."""
 NEAREST = 4
 """Repetitions of the shortest job that is not scaled with it, so that two of different lengths stay so."""
 MOST_SAMPLES = 256

@@ -59,7 +59,7 @@ class PlayedSchedule:
     transfers : int
         Messages: runs of chunks.
     chunks : int
-        In the whole message.
+        Chunks of the whole message.
     fullest : tuple of int
         Chunks that the busiest pair of sender and receiver exchanged in each step.
     """

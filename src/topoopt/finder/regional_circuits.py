@@ -132,7 +132,7 @@ def checked_demand(demand_bytes: Demand, ports: int) -> Demand:
 
 
 NORM = 12
-"""Times are compared by their p-norm: nearly the slowest, but a second slowest counts where the slowest are alike."""
+"""Exponent of the norm that compares times: nearly the slowest, with the next slowest to break ties."""
 NO_PORTS = 1e3
 """A byte without a circuit where there are no electrical ports, in bytes over one: to be avoided at any price."""
 
@@ -214,7 +214,7 @@ def _changed(servers: int, *cables: tuple[Circuits, Circuits, int]) -> Circuits:
 MOST_CHOICES = 5_000
 """Choices (pairs times circuits of a pair) up to which the program is tried; 16 servers of 6 ports make 840."""
 TIME_LIMIT_S = 60.0
-"""After so long the integer program is given up."""
+"""Time limit of the integer program."""
 
 
 def best_regional_circuits(

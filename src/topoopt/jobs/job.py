@@ -27,7 +27,7 @@ class TrafficWork:
     name : str
         The file's.
     demand : Traffic
-        Without all-to-all groups: they are transfers here.
+        Traffic without all-to-all groups, which are transfers here.
     origin : str
         Description of the source; by default a matrix.
     compute_s : float

@@ -120,7 +120,7 @@ class ChosenWiring:
     strides_time_s : float, optional
         The least iteration time on strides that the same search has found.
     over_strides : float, optional
-        That time over the plan's, minus 1.
+        Time of strides relative to the plan's, minus 1.
     """
 
     family: str

@@ -74,7 +74,7 @@ class BillLine:
     unit_usd, total_usd : float or None
         None where the price list does not say it.
     unit_low_usd, unit_high_usd : float or None
-        Between which the price of one may lie.
+        Range of the unit price.
     bandwidth_bps : float or None
         Speed of the part, None where it has none.
     basis : str

@@ -22,7 +22,7 @@ class Running:
     Attributes
     ----------
     years : float
-        Over which its price is spread, in equal payments at the end of each year.
+        Years over which its price is spread, in equal payments at the end of each.
     electricity_usd_per_kwh : float
     power_usage_effectiveness : float
         Watts drawn by the building over watts drawn by the parts, 1 or more: cooling and supply.

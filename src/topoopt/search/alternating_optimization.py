@@ -28,7 +28,7 @@ from topoopt.search.starting_strategies import starting_strategy
 from topoopt.workloads import ParallelStrategy
 
 CONVERGED = 1e-4
-"""After two rounds that improve the iteration time by less than this fraction a chain stops."""
+"""Relative improvement of the iteration time below which, in two rounds, a chain stops."""
 
 
 def next_round(

@@ -121,7 +121,7 @@ ALIVE = 2
 """Wirings that the chains search on: that of the least load, and strides. Preparing a search on one takes
 longer than simulating its answers."""
 NEAR_ENOUGH = 1.08
-"""Times the fastest start, up to which one of another degree split gets a chain of its own."""
+"""Factor of the fastest start up to which one of another degree split gets a chain of its own."""
 
 
 def search_operators(

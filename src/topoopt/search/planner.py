@@ -163,7 +163,7 @@ def _raced(
 
 
 NEAR = 1.02
-"""Times the fastest, up to which a wiring may become it: balanced routes gain some percent."""
+"""Factor of the fastest up to which a wiring may become it: balanced routes gain some percent."""
 MOST_BALANCED = 3
 """Candidates whose routes are balanced; of many servers only the best, which takes seconds."""
 SEARCHES: Mapping[

@@ -63,7 +63,7 @@ class Interleaving:
 
     @property
     def period_s(self) -> float:
-        """After this everything repeats."""
+        """Period after which everything repeats."""
         return self.circle.period_s
 
     @property
@@ -152,7 +152,7 @@ def interleave(
     Parameters
     ----------
     step_deg
-        Between two angles, at most.
+        Largest step between two angles.
     solver
         Name in :data:`~topoopt.clusters.interleave.SOLVERS`, or ``auto``.
     quantum_s

@@ -107,7 +107,7 @@ class AffinityGraph:
         Returns
         -------
         dict of str to float
-            In ``[0, T)``, in the order of ``iteration_times_s``.
+            Shifts in ``[0, T)``, in the order of ``iteration_times_s``.
 
         Raises
         ------
@@ -257,7 +257,7 @@ class JudgedPlacement:
     score : float
         Mean over the links with several jobs; 1 where there is none.
     links : tuple of JudgedLink
-        Without links that are never short of bandwidth.
+        Links that can be short of bandwidth.
     graph : AffinityGraph
         Graph of the links whose jobs are aligned. A placement with a loop is discarded.
     loop : tuple of str
@@ -307,7 +307,7 @@ def choose_placement(
     Parameters
     ----------
     candidates : sequence of Candidate
-        In the order in which the scheduler likes them, at most :data:`MOST_CANDIDATES`.
+        Candidates in the scheduler's order, at most :data:`MOST_CANDIDATES`.
 
     Raises
     ------

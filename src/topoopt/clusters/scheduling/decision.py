@@ -68,14 +68,14 @@ class Deciding:
         Parameters
         ----------
         jobs : sequence of RunningJob
-            In order of arrival; changed.
+            Jobs in order of arrival; modified.
         renewed : bool
             Whether all leases are over.
 
         Returns
         -------
         tuple of ChosenPlacement
-            With CASSINI, if any job runs.
+            Placements with CASSINI, if any job runs.
         """
         services = serving_workers(
             jobs, self.network.servers, renewed, SCHEDULERS[self.settings.scheduler].leases

@@ -46,7 +46,7 @@ class ScheduleSettings:
     sharing : str
         Name in :data:`topoopt.clusters.interleave.SHARINGS`: how jobs share a link.
     epoch_s : float
-        After which leases are over.
+        Duration of a lease.
     restart_s : float
         Time for which a job stops when its workers change; the papers give none.
     jitter : float

@@ -53,11 +53,11 @@ class ScheduledCourse:
     Attributes
     ----------
     ended : tuple of RunningJob
-        In order of arrival.
+        Ended jobs in order of arrival.
     changes : tuple of (float, int, int)
         Decisions: time, number of running jobs, and their servers.
     scores : tuple of float
-        With CASSINI, the mean compatibility score of the links at each decision.
+        Mean compatibility score of the links at each decision, with CASSINI.
     """
 
     ended: tuple[RunningJob, ...]
@@ -190,7 +190,7 @@ class ScheduledCluster:
     Attributes
     ----------
     schedules : tuple of ScheduleSettings
-        At least one; all have the same seed and weighting.
+        One or more schedules with the same seed and weighting.
     """
 
     network: WorkerNetwork

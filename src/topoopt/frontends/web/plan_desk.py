@@ -25,7 +25,7 @@ from topoopt.plans import Plan
 from topoopt.search import Draft
 
 LEAST_PAUSE_S = 0.05
-"""Between two words of progress within a stage."""
+"""Least interval of progress messages within a stage."""
 WAITING, RUNNING, DONE, FAILED, CANCELLED = "waiting", "running", "done", "failed", "cancelled"
 ENDED = (DONE, FAILED, CANCELLED)
 FILES: Mapping[str, str] = {"plan.json": "application/json", "report.html": "text/html; charset=utf-8"}

@@ -107,7 +107,7 @@ def answer_times(service: Service, send_s: Mapping[float, float], slowness: floa
     send_s
         Seconds in which keys and values of a request were sent at nominal rate, and how often; none of one pool.
     slowness
-        Times that exchanges of experts, stages and split layers take, relative to those without other jobs.
+        Factor on the times of exchanges of experts, stages and split layers, relative to no other jobs.
     """
     requests = service.requests
     served, laws, way = service.served, service.laws, service.way

@@ -47,7 +47,7 @@ MEASURED = {
     "e2e": "e2e_ms",
     "kv_transfer": "kv_transfer_ms",
 }
-"""Times that a row may have, and their columns in milliseconds."""
+"""Possible times of a row, and their columns in milliseconds."""
 RATES = {"throughput": ("out_tok_s", "out_tok_s_per_acc"), "prompt_rate": (None, "in_tok_s_per_acc")}
 """Tokens per second that a row may have: columns of all accelerators, and of one."""
 
@@ -61,7 +61,7 @@ class ServedRun:
     stack : ServedStack
         Stack that its constants depend on; the split is that of decode replicas.
     accelerators : int
-        In use, all pools together.
+        Accelerators in use, all pools together.
     prefill : Parallelism
         Split of prefill replicas; equal to that of the stack except in mode ``disagg``.
     decode_replicas, prefill_replicas : int

@@ -14,7 +14,7 @@ EAGER_WORDS = (
     r"\beager\b|\bunfused\b|\b(no|not|without|before) flash"
     r"|\b(torch|megatron) (attention|softmax|kernel)|\bkernels?[:= ]+(torch|megatron|fused)\b"
 )
-"""In notes; a fused kernel beside Megatron's and PyTorch's is its softmax, which reads and writes all scores."""
+"""Pattern in notes; a fused kernel beside Megatron's and PyTorch's is its softmax, which moves all scores."""
 
 KERNEL_LIST = r"\bkernels?="
 """Phrase in notes before a list of fused kernels; others were not fused."""
@@ -32,7 +32,7 @@ KERNEL_NAMES = {
 """Names of fused kernels in a column."""
 
 OLD_FLASH = r"\bflash[-_ ]?attention[-_ ]?v?1\b"
-"""In notes."""
+"""Pattern in notes."""
 
 FLASH_WORD = "flash"
 PLACES = ("note", "recompute", "source", "dataset", "zero", "gpu")

@@ -49,7 +49,7 @@ RUN = f"""\
   --remote-memory-configuration=remote_memory.json
 """
 HOST_LATENCY_MS = 1e-6
-"""Between a host and its own switch: a nanosecond, since ns-3 takes zero for none."""
+"""Latency between a host and its own switch: a nanosecond, since ns-3 takes zero for none."""
 README = """\
 topology.txt            The plan's wiring: hosts 0 to {last}, and behind each of them a switch of its own, since a host
                         does not forward (TOPOLOGY_FILE of the ns-3 configuration).

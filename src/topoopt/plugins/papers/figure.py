@@ -26,7 +26,7 @@ class Comparison:
     what : str
         Subject of the comparison, such as ``VGG16, 16 servers``.
     ours : float
-        In ``unit``.
+        Our value in ``unit``.
     published_low, published_high : float
         The published value, or the ends of the published range.
     tolerance : float or None

@@ -45,7 +45,7 @@ class MltcpJob:
     aggressiveness : Aggressiveness
         F, by which the growth of windows is multiplied: a linear one.
     total_bytes : int
-        In an iteration: of one connection, or of all together; 0: the kernel learns it.
+        Bytes per iteration, of one connection or of all together; 0: the kernel learns them.
     compute_time_s : float
         The gap between two iterations; 0: the kernel learns it.
     by_job : bool

@@ -26,7 +26,7 @@ class Emulated:
     Attributes
     ----------
     name : str
-        In the table of :data:`EMULATED`.
+        Name in the table of :data:`EMULATED`.
     fabric : Fabric
         Links, one path per pair, and rings, for the simulators; not scaled.
     layout : Layout

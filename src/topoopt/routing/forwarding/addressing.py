@@ -198,7 +198,7 @@ def addressed(
     interface_names : of each server, optional
         eth0, eth1, … by default.
     macs : of each interface, optional
-        By default, and where empty, locally administered ones: 02:, then the server and the interface.
+        MAC addresses; missing ones are locally administered: 02:, then the server and the interface.
 
     Raises
     ------

@@ -52,7 +52,7 @@ class ForwardingTables:
     identities : int
         Addresses of a server.
     node, source, dst, identity : int64 arrays, shape (entries,)
-        Whose table it is; -1 or the source that it is for; the destination and which of its addresses. In this order.
+        Server of the table; its source or -1; the destination and the index of its address. Sorted in this order.
     hop_first : int64 array, shape (entries+1,)
     link : int32 array, shape (hops,)
         Index of a directed link of the topology.

@@ -66,7 +66,7 @@ LARGEST_FOR_OTHERS = 512
 """Servers of a transformer or of a traffic matrix above which all servers are joined along strides only: laying the
 rings of its many groups over relays takes long, and gains nothing there."""
 SLACK = 1.1
-"""Times the load of the best strides, up to which another wiring is simulated."""
+"""Factor of the load of the best strides up to which another wiring is simulated."""
 _LARGEST_MATRIX = 2048
 
 

@@ -183,7 +183,7 @@ class FlexNetGraph:
     place : str
         Prefix of error messages about this graph: the name of the file.
     intergpubw, drambw, netbw : float, bytes/ms
-        Between the GPUs of a server, to memory, of one network cable.
+        Bandwidth between the GPUs of a server, to memory, and of one network cable.
     """
 
     place: str

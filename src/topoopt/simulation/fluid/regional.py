@@ -78,7 +78,7 @@ class Ports:
     circuits : int64 array, shape (servers, region_servers)
         Circuits from each server to each of its region.
     changes : int
-        Times that ports were wired anew after the start.
+        Changes of the circuits after the start.
     """
 
     rule: RegionalReconfiguration

@@ -158,7 +158,7 @@ TOTALS = ("given", "learned")
 """Source of an iteration's bytes and computing time in MLTCP: the task graph (``given``), or the first iterations
 (``learned``), in which it grows as its base transport."""
 PROGRESS_OF = ("pair", "job")
-"""Whose bytes MLTCP counts: those between two servers, or all of a job."""
+"""Scope of the bytes that MLTCP counts: those between two servers, or all of a job."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -311,9 +311,9 @@ class Surroundings:
     Attributes
     ----------
     first : list of (exchange, tasks)
-        Before the first passes: nothing of this iteration comes before them.
+        Exchanges before the first passes: nothing of this iteration comes before them.
     last : list of (exchange, tasks)
-        After the last passes: the optimizer waits for them.
+        Exchanges after the last passes: the optimizer waits for them.
     """
 
     first: list[tuple[Exchange, Ints]]

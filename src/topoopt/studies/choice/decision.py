@@ -131,7 +131,7 @@ class Limits:
     Attributes
     ----------
     budget_usd : float or None
-        Over all years.
+        Budget over all years.
     deadline_years : float or None
         Limit for the work that the reference network does in a year.
     """

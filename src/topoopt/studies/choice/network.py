@@ -88,7 +88,7 @@ class Money:
     other_usd : mapping
         Other costs over the years: ``servers``, ``electricity``, ``interest`` … (:data:`OTHERS`).
     years : float
-        Over which it is owned.
+        Years of ownership.
     unknown : tuple of str
         Items without a known price; then there is no total.
     capital_factor : float

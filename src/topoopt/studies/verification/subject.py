@@ -61,7 +61,7 @@ class Routed:
     Attributes
     ----------
     src, dst : int64 arrays, shape (pairs,)
-        In this order.
+        Pairs, sorted in this order.
     listed : PathArrays
     lost : tuple of (source, destination)
         Pairs without a route.

@@ -48,7 +48,7 @@ class ForeignGraph:
     syntax : str
         GraphML, DOT, node-link JSON, or list of links.
     nodes : tuple of ForeignNode
-        In the order of the file; without nodes that only links name.
+        Nodes in the order of the file, without nodes that only links name.
     links : tuple of ForeignLink
     directed : bool, optional
         Whether links are directed; None if the file does not say.

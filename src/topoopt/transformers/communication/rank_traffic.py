@@ -30,7 +30,7 @@ class RankRow:
     size : int
         Ranks of the group.
     message_bytes, count : int
-        As in :class:`~topoopt.transformers.Communication`, ``count`` over all parts of the model in one iteration;
+        See :class:`~topoopt.transformers.Communication`, ``count`` over all parts of the model in one iteration;
         for a ``send`` it includes received messages.
     sent_bytes : float
         Bytes that leave the rank.

@@ -74,7 +74,7 @@ class StateBytes:
     weights, in_eight : float array
         Outside of layers, and in a layer, whose products may be in 8 bits; one array where they do not differ.
     gradients, optimizer, step : float array
-        As in :class:`States`.
+        See :class:`States`.
     """
 
     replicas: Floats

@@ -127,7 +127,7 @@ class TensorProgram:
     results : tuple of str
         Outputs of the model.
     nodes : tuple of ProgramNode
-        In an order in which every producer precedes its consumers.
+        Nodes in topological order: every producer precedes its consumers.
     """
 
     what: str

@@ -105,7 +105,7 @@ def run_periodic_packets(
     iterations
         Iterations of each job before the run ends.
     round_trip_s
-        Without queues.
+        Round-trip time without queues.
     seed
         Random seed of the computing noise and of path draws.
 

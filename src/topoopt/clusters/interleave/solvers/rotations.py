@@ -223,7 +223,7 @@ def milp(problem: RotationProblem, seed: int = 0) -> tuple[int, ...]:
 
 
 AUTO = "auto"
-"""Not a solver: the one that :func:`chosen_solver` takes."""
+"""Name of the choice by :func:`chosen_solver`; not a solver itself."""
 QUICK_TRIALS = 200_000_000
 """A grid up to this takes a few seconds."""
 QUICK_CHOICES = 150

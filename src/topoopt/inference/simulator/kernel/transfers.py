@@ -11,7 +11,7 @@ from topoopt.inference.simulator.kernel.layout import NEVER, TRANSFERRED, Count,
 from topoopt.inference.simulator.kernel.rows import schedule
 
 TIE = 1.0 + 1e-12
-"""Times within which two shares, or two ends, are one."""
+"""Factor within which two shares, or two ends, are equal."""
 
 
 @compiled

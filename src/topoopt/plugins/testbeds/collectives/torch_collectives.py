@@ -107,7 +107,7 @@ class MultiRing:
     rings : sequence of sequences of global ranks
         As returned by :func:`rings_of_strides` or :func:`rings_of_plan`. All have the same ranks, this one included.
     group : process group, optional
-        Over which messages go; it may have more ranks than the rings. The default group if not given.
+        Group of the messages; it may have more ranks than the rings. The default group if not given.
     pieces : int
         Most pieces of a message, so that one is on the link while another is added; none is smaller than
         :data:`SMALLEST_PIECE_BYTES`.
@@ -240,7 +240,7 @@ def multi_ring_hook(state: MultiRing, bucket: dist.GradBucket) -> torch.futures.
     Parameters
     ----------
     state : MultiRing
-        Over all ranks of the model's process group.
+        Rings over all ranks of the model's process group.
     bucket : torch.distributed.GradBucket
 
     Returns

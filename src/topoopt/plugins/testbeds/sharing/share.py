@@ -86,7 +86,7 @@ class ShareSettings:
     connections : int
         Connections per job.
     queue_bytes : int
-        Before the shared link.
+        Queue before the shared link.
     mltcp : MltcpJob
         Kernel parameters of all jobs; total and computing are filled in.
     learns : bool

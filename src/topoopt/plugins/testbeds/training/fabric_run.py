@@ -113,7 +113,7 @@ class FabricRun:
     forwarding : str
         Forwarding mechanism of the servers.
     build_s, start_s : float
-        Until the network stood, and until all processes were connected.
+        Time to build the network, and to connect all processes.
     readings : tuple of CounterReading
         Counters of all links over the measured iterations, where requested.
     gradient_error : float
@@ -202,9 +202,9 @@ def predict_iteration(
     Parameters
     ----------
     graph, fabric
-        Not scaled.
+        Task graph and fabric, not scaled.
     simulators : sequence of str
-        Among them the one of :data:`REFERENCE`.
+        Simulators, including that of :data:`REFERENCE`.
     """
     small, slow = scaled_graph(graph, scale), scaled_fabric(fabric, scale)
     options = SimulationOptions(split="one")

@@ -136,7 +136,7 @@ class TrainingCheck:
     gradient_error : float
         Largest difference of a gradient from that of one process, over the largest gradient.
     first_loss, last_loss : float
-        Over the whole batch.
+        Losses over the whole batch.
     """
 
     gradient_error: float
