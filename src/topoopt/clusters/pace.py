@@ -90,7 +90,7 @@ class IterationTimes:
 
 
 class Pace(Protocol):
-    """Says how long iterations take on one fabric while a set of jobs runs."""
+    """Prediction of iteration times on one fabric while a set of jobs runs."""
 
     def __call__(self, running: Sequence[PlacedJob]) -> tuple[IterationTimes, ...]:
         """Return the iteration times of each running job, in order."""

@@ -221,7 +221,7 @@ def _begin(state: ClusterState) -> None:
 
 
 def _retime(state: ClusterState, pace: Pace) -> None:
-    """Ask for iteration times, for other jobs run, or on other servers, than before."""
+    """Request iteration times, since other jobs run, or on other servers, than before."""
     running = sorted((job for job in state.active if job.running), key=lambda job: job.index)
     for job, times in zip(running, pace([job.placed for job in running]), strict=True):
         job.retime(times, state.now_s)
@@ -229,7 +229,7 @@ def _retime(state: ClusterState, pace: Pace) -> None:
 
 
 def start_waiting(state: ClusterState, backfill: bool) -> None:
-    """Go through the queue once and start the jobs that fit.
+    """Traverse the queue once and start the jobs that fit.
 
     Parameters
     ----------

@@ -349,7 +349,7 @@ def missing_after(collective: str, before: Buffers, after: Buffers) -> int:
 
 
 def play(transfers: Transfers) -> PlayedSchedule:
-    """Play a schedule on real buffers, and return the result.
+    """Execute a schedule on real buffers, and return the result.
 
     Raises
     ------

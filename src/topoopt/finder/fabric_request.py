@@ -167,12 +167,12 @@ def by_group(traffic: Traffic, degree: int, links: str) -> Shares:
 
 
 def all_to_allreduce(traffic: Traffic, degree: int, links: str) -> Shares:
-    """Give every interface to rings of all servers: a pure circulant, as the authors' released code does."""
+    """Use every interface for rings of all servers: a pure circulant, as in the authors' released code."""
     return {tuple(range(traffic.servers)): degree}
 
 
 def by_group_but_one(traffic: Traffic, degree: int, links: str) -> Shares:
-    """Leave one interface for model-parallel links and give the others to groups that share no server.
+    """Leave one interface for model-parallel links and use the others for groups that share no server.
 
     This is ours, for tensor parallelism in pairs: one cable joins a pair, and the replicas of its halves have all
     other interfaces, an odd number, too. Without such groups, or model-parallel traffic, this is ``proportional``.

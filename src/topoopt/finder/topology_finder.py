@@ -223,7 +223,7 @@ def _wire_matchings(wiring: Wiring, mp_bytes: Floats, damping: str) -> None:
 
 
 def _prefer_far(left: Floats, wiring: Wiring, able: Ints) -> None:
-    """Give pairs that are still far apart a slightly larger demand than others of equal demand.
+    """Increase the demand of distant pairs slightly over that of others of equal demand.
 
     This is ours, the paper leaves ties open; else a uniform all-to-all would get links that the rings
     already have. On large fabrics chance does the same (see :mod:`topoopt.finder.wiring`).
@@ -233,7 +233,7 @@ def _prefer_far(left: Floats, wiring: Wiring, able: Ints) -> None:
 
 
 def _without_leftover(shares: Shares, traffic: Traffic, degree: int) -> Shares:
-    """Give an odd interface without other use to the rings of all servers, to be chosen with them."""
+    """Use an odd, otherwise unused interface for the rings of all servers, to be chosen with them."""
     everyone = tuple(range(traffic.servers))
     alone = list(shares) == [everyone] and not traffic.mp_bytes
     return {everyone: degree} if alone else shares

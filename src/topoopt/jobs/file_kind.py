@@ -138,7 +138,7 @@ def wrong_kind(path: str, *expected: str) -> InvalidInput | None:
 
 @contextmanager
 def expecting(path: object, *expected: str) -> Iterator[None]:
-    """Turn read errors of a file of another kind than expected into one that names its kind and verbs."""
+    """Convert read errors of a file of an unexpected kind to one that names its kind and verbs."""
     try:
         yield
     except InvalidInput:

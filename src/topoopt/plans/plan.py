@@ -340,7 +340,7 @@ class Plan:
         return ask("simulate", self, simulator=simulator, **words)
 
     def compare(self, **words: Any) -> Any:
-        """Put the plan's job on other fabrics; see :func:`topoopt.compare`."""
+        """Compare the plan's job on other fabrics; see :func:`topoopt.compare`."""
         return ask("compare", self, **words)
 
     def report(self, out: str, **words: Any) -> Any:

@@ -144,7 +144,7 @@ def interleave(
     quantum_s: float = QUANTUM_S,
     seed: int = 0,
 ) -> Interleaving:
-    """Turn the circles of jobs that share a link so that their demands exceed it the least.
+    """Rotate the circles of jobs that share a link to minimize the excess of their demands over it.
 
     Among rotations with the same score it takes the middle of the longest run of them, so that jobs may be early
     or late.

@@ -98,7 +98,7 @@ class UnifiedCircle:
 def unified_circle(
     profiles: Sequence[CommunicationProfile], *, step_deg: float = STEP_DEG, quantum_s: float = QUANTUM_S
 ) -> UnifiedCircle:
-    """Put jobs on one circle.
+    """Map jobs to one circle.
 
     Parameters
     ----------

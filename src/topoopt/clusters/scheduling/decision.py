@@ -63,7 +63,7 @@ class Deciding:
     rng: np.random.Generator
 
     def decide(self, jobs: Sequence[RunningJob], now_s: float, renewed: bool) -> tuple[ChosenPlacement, ...]:
-        """Give workers to the jobs that have come and not ended, and say when they go on.
+        """Assign workers to the jobs that have arrived and not ended, and set when they continue.
 
         Parameters
         ----------

@@ -79,7 +79,7 @@ class _Course:
         self.now_s, self.stretches = 0.0, 0
 
     def run(self, on_progress: Progress) -> ScheduledCourse:
-        """Go from event to event."""
+        """Process event after event."""
         total = len(self.pending)
         leases = SCHEDULERS[self.settings.scheduler].leases
         while self.pending or self.here:
@@ -103,7 +103,7 @@ class _Course:
         return (self.now_s // self.settings.epoch_s + 1) * self.settings.epoch_s
 
     def _go_on(self, until_s: float) -> None:
-        """Let all run until then, or until the first of them is done."""
+        """Advance all jobs until that time, or until the first of them is done."""
         running = [job for job in self.here if job.placed]
         going = [job for job in running if job.left]
         rules = StretchRules(self.sharing, self.settings.jitter, self.settings.seed + self.stretches)

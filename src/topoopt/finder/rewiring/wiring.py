@@ -257,7 +257,7 @@ def _problem(links: Mapping[Pair, int], now: Wiring) -> DivisionProblem:
 
 
 def _plugged(panels: Panels, now: Wiring) -> Wiring:
-    """Give every link its interfaces: its present ones, else the lowest free ones of its panel."""
+    """Assign every link its interfaces: its current ones, else the lowest free ones of its panel."""
     stay: dict[tuple[int, int, int], list[Patch]] = {}
     for patch in now.patches:
         stay.setdefault((patch.src, patch.dst, now.panel_of(patch)), []).append(patch)

@@ -73,7 +73,7 @@ class CudaDevice:
         return float("inf")
 
     def forget(self) -> None:
-        """Give cached blocks back to the GPU."""
+        """Return cached blocks to the GPU."""
         self.torch.cuda.empty_cache()
 
 
@@ -164,7 +164,7 @@ class Device(Protocol):
         ...
 
     def forget(self) -> None:
-        """Give memory back after a size that did not fit."""
+        """Free memory after a size that did not fit."""
         ...
 
 

@@ -144,7 +144,7 @@ def register(name: str) -> None:
 
 
 def unregister(name: str) -> bool:
-    """Take a congestion control of ours back, and return whether the kernel had it.
+    """Unregister a congestion control of ours, and return whether the kernel had it.
 
     Sockets that still use it keep it until they are closed; no other can get it.
     """

@@ -25,7 +25,7 @@ R = TypeVar("R")
 
 
 def create_namespace(name: str) -> None:
-    """Make a namespace with that name; it lives until it is removed.
+    """Create a namespace with that name; it lives until it is removed.
 
     Raises
     ------

@@ -72,7 +72,7 @@ class TestbedsAnswer:
 
 
 def put_up(fabric: Emulated, name: str, scale: float, on_progress: Progress) -> TestbedsAnswer:
-    """Make a testbed that stays, and check that packets of every pair go as the plan says.
+    """Create a persistent testbed, and check that packets of every pair take the plan's paths.
 
     Raises
     ------

@@ -73,7 +73,7 @@ class _Work:
         self.known |= self.times.plan(tuple(wanted))
 
     def find_reference(self) -> None:
-        """Take the network of most bandwidth on which every job runs; a switch, where there is one."""
+        """Choose the network of most bandwidth on which every job runs; a switch, if any."""
         first = dict.fromkeys(network.timed for network in self.usd)
         order = sorted(first, key=lambda one: (-one.server_bandwidth_bps, one.fabric != SWITCH))
         reasons = []

@@ -90,7 +90,7 @@ def availability(
     runs: int = 1000,
     seed: int = 0,
 ) -> Availability:
-    """Let parts fail and be repaired, and sum the work of the job.
+    """Simulate failures and repairs of parts, and sum the work of the job.
 
     Parts fail independently, starting with all of them working. For simultaneous failures, the slowdowns of links
     and panels are added and those of missing servers multiplied. A failed server stops the job: work since the

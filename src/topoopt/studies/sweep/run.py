@@ -89,7 +89,7 @@ class Store:
         return frozenset(row[0] for row in rows)
 
     def begin(self, task: Task) -> None:
-        """Note that a task's points are about to be computed."""
+        """Record that a task's points are about to be computed."""
         rows = [[point.digest, self.run] for point in task.points]
         with _transaction(self.connection):
             self.connection.executemany("INSERT INTO attempts VALUES (?, ?)", rows)
@@ -265,7 +265,7 @@ def _transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
 
 
 def create_database(path: str | Path) -> None:
-    """Make a results file without results, whole or not at all; one that exists already is left as it is.
+    """Create a results file without results, atomically; an existing one is left as it is.
 
     Raises
     ------
@@ -356,7 +356,7 @@ def is_damage(error: duckdb.Error) -> bool:
 
 @contextlib.contextmanager
 def damage_in_a_line(path: str | Path) -> Iterator[None]:
-    """Say in one line that a file is damaged, where DuckDB finds that out."""
+    """Report in one line that a file is damaged, where DuckDB finds that out."""
     try:
         yield
     except duckdb.Error as error:

@@ -208,7 +208,7 @@ def _start(reach: Words, orbits: int, group: int) -> None:
 
 @compiled
 def _spread(near: Ints, shift: Ints, old: Words, new: Words, group: int) -> int:
-    """Let every server hear of the sources that its neighbors had reached; return how many pairs that makes."""
+    """Add to every server the sources that its neighbors had reached; return the number of reached pairs."""
     orbits, fibers = near.shape
     length = len(old) // orbits
     words = length // group

@@ -139,7 +139,7 @@ class _Maker:
         self.written_bytes: list[float] = []
 
     def take(self, node: ProgramNode) -> None:
-        """Take the next call."""
+        """Process the next call."""
         role = roles.ROLES.get(node.operator, roles.POINTWISE)
         value = self.flow.passed(node, role)
         if value is None:

@@ -170,7 +170,7 @@ def _static(way: str, asked: SharingQuestion) -> SharingCourse:
 
 
 def _cassini(way: str, asked: SharingQuestion) -> SharingCourse:
-    """Let jobs begin at their time shifts; with noise they are held to them, where they fit."""
+    """Start jobs at their time shifts; with noise they are kept at them, where they fit."""
     try:
         found = interleave(asked.profiles, asked.capacity_bps, seed=asked.seed)
     except InvalidInput as error:
@@ -180,7 +180,7 @@ def _cassini(way: str, asked: SharingQuestion) -> SharingCourse:
 
 
 def _ideal(way: str, asked: SharingQuestion) -> SharingCourse:
-    """Give each job a dedicated link."""
+    """Simulate each job on a dedicated link."""
     return _run(way, asked, fair_sharing(), _jobs(asked, asked.begins_s, own_links=True))
 
 

@@ -73,7 +73,7 @@ def run_periodic_jobs(
     packet_bytes: float = 4096.0,
     on_progress: Report | None = None,
 ) -> PeriodicRun:
-    """Let jobs repeat their profiles on links that they share max-min fairly, by weight.
+    """Simulate jobs that repeat their profiles on links shared max-min fairly, by weight.
 
     Parameters
     ----------

@@ -200,7 +200,7 @@ def _move_away(s: State, r: int, q: int, now: float) -> None:
 
 @compiled
 def _balance(s: State, now: float) -> None:
-    """Let one replica change its pool, if one pool has too much to do and the other has little."""
+    """Move one replica to the other pool, if one pool is overloaded and the other has little load."""
     least_0, least_1, load_0, load_1 = -1, -1, NEVER, NEVER
     readers, answerers, unread, full = 0, 0, 0, 0.0
     for r in range(len(s.replica)):

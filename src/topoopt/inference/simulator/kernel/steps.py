@@ -61,7 +61,7 @@ from topoopt.inference.simulator.kernel.transfers import begin_flow, has_fabric
 
 @compiled
 def begin_step(s: State, r: int, now: float) -> None:
-    """Let a replica without work begin a step, if there is anything to do."""
+    """Start a step of an idle replica, if there is anything to do."""
     s.replica[r, Replica.MARKED] = 0
     if s.replica[r, Replica.BUSY] != IDLE or s.replica[r, Replica.UP] == 0:
         return
@@ -93,7 +93,7 @@ def begin_step(s: State, r: int, now: float) -> None:
 
 @compiled
 def _turn_if_empty(s: State, r: int, now: float) -> None:
-    """Let a replica begin to change its pool when it has no request any more, and sends none."""
+    """Start a replica's change of pool once it has no more requests, and sends none."""
     if s.replica[r, Replica.USED] == 0 and s.replica[r, Replica.WAITING] == 0:
         s.replica[r, Replica.TURNING] = TURNS
         schedule(s, now + s.number[Number.TURN_S], TURNED, r)
@@ -147,7 +147,7 @@ def _answered(s: State, r: int) -> int:
 
 @compiled
 def _give_pieces(s: State, r: int, budget: int) -> int:
-    """Give prompts that were begun a piece of the step each, in order; return its tokens."""
+    """Assign chunks of the step to prompts in progress, in order; return its tokens."""
     given = 0
     for i in range(s.replica[r, Replica.RUNNING]):
         q = s.running[r, i]
@@ -160,7 +160,7 @@ def _give_pieces(s: State, r: int, budget: int) -> int:
 
 @compiled
 def _admit(s: State, r: int, budget: int, now: float) -> int:
-    """Let requests out of the queue while there are places, pages and tokens; return the tokens of their pieces.
+    """Dequeue requests while there are places, pages and tokens; return the tokens of their chunks.
 
     One page per running request is reserved for its output.
     """
@@ -193,7 +193,7 @@ def _admit(s: State, r: int, budget: int, now: float) -> int:
 
 @compiled
 def _let_in(s: State, r: int, q: int, blocks: int, need: int, budget: int, now: float) -> int:
-    """Give a request its pages, and the first chunk of its prompt if needed; return its tokens."""
+    """Allocate a request's pages, and the first chunk of its prompt if needed; return its tokens."""
     for place in range(s.block_first[q], s.block_first[q] + blocks):
         use(s, r, s.block[place])
     s.request[q, Request.SHARED] = blocks

@@ -20,7 +20,7 @@ from topoopt.plugins.testbeds.collectives.rings import (
 
 
 def pass_in_pieces(shares: Sequence[RingShare], group: Any) -> None:
-    """Send every piece on as soon as it is here, on all rings at once.
+    """Forward every piece on arrival, on all rings at once.
 
     Receives of the next round are posted before pieces of this one are waited for, so that a link has something to
     carry while the piece before it is added.
@@ -43,7 +43,7 @@ def pass_in_pieces(shares: Sequence[RingShare], group: Any) -> None:
 
 
 def pass_in_rounds(shares: Sequence[RingShare], group: Any) -> None:
-    """Do each round of all rings as one batch of sends and receives, as NCCL wants it."""
+    """Run each round of all rings as one batch of sends and receives, as NCCL requires."""
     for now in shares[0].rounds:
         operations, landings = [], []
         for share in shares:

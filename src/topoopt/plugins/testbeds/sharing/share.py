@@ -125,7 +125,7 @@ class _Bench:
 def share_link(
     jobs: Sequence[SharingJob], link: TestbedLink, settings: ShareSettings, name: str, on_progress: Progress
 ) -> TestbedShare:
-    """Let jobs share a link under one policy after the other, repeatedly in every run.
+    """Run jobs that share a link under one policy after the other, repeatedly in every run.
 
     Whatever ends it, the network is removed and the congestion control is unregistered.
 

@@ -50,7 +50,7 @@ class Rehearsed:
     threads: ThreadPoolExecutor
 
     def close(self) -> None:
-        """Let the threads go."""
+        """Release the threads."""
         self.threads.shutdown()
 
 
@@ -200,7 +200,7 @@ def rehearse(script: ServerScript) -> Rehearsed:
 
 
 def run_script(worker: Worker, rehearsed: Rehearsed, begin_s: float) -> float:
-    """Do every step once, beginning at a time of the monotonic clock, and return when the last one was done.
+    """Run every step once, from a time of the monotonic clock on, and return the end of the last one.
 
     Raises
     ------
