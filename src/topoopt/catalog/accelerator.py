@@ -2,7 +2,7 @@
 
 An operator takes the longer of its FLOPs over the reached compute rate and its bytes over the reached memory
 bandwidth, and never less than the launch floor. The values come from ``data/efficiency.csv`` and from the files of
-accelerators; each row says where its value comes from.
+accelerators; each row has its source.
 """
 
 from collections.abc import Iterator, Mapping
@@ -230,7 +230,7 @@ class Efficiency:
 
 
 def efficiency_kind(operator_kind: str) -> str:
-    """Return the row of the table for a kind of operator; any kind it does not know is elementwise.
+    """Return the row of the table for a kind of operator; unknown kinds are elementwise.
 
     Examples
     --------

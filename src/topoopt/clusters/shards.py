@@ -3,7 +3,7 @@
 The optical planes of a dedicated fabric: the patches, their owners, and a check that no two jobs own one port.
 
 A plane is one set of panels or switches. With look-ahead there are two, and a 1×2 switch in front of each
-interface says which of them a server is on. A job runs on one plane; the other one can be wired for the next.
+interface selects the one of a server. A job runs on one plane; the other one can be wired for the next.
 """
 
 from collections import defaultdict

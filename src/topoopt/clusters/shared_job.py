@@ -302,7 +302,7 @@ def lockstep(graph: TaskGraph) -> Lockstep:
 
 
 def _refined(graph: TaskGraph, finish_s: Floats) -> tuple[Ints, Words]:
-    """Return the color of each task and of each device once colors tell no two more of them apart."""
+    """Return the color of each task and of each device once colors distinguish no more of them."""
     source = np.repeat(np.arange(len(graph)), np.diff(graph.successor_first))
     computes = np.flatnonzero(graph.device >= 0)
     words = np.random.default_rng(0).integers(0, 2**64, (3, len(graph)), np.uint64)

@@ -293,7 +293,7 @@ class MixedTraceSettings:
 
 @cache
 def mixed_kinds() -> tuple[JobKind, ...]:
-    """Return the kinds of ``data/mixed_jobs.csv``; shares, sizes and durations are ours, and say so."""
+    """Return the kinds of ``data/mixed_jobs.csv``; shares, sizes and durations are ours, and marked so."""
     return TypeAdapter(tuple[JobKind, ...]).validate_python(packaged_rows("clusters", "mixed_jobs"))
 
 

@@ -68,7 +68,7 @@ class FabricShape:
         Raises
         ------
         InvalidInput
-            Naming the first setting that it knows nothing of; switches are passed over.
+            Naming the first setting that does not apply; switches are skipped.
         """
         values = ((one.name, getattr(self, one.name), one.default) for one in fields(self))
         chosen = {name: value for name, value, usual in values if value != usual}
@@ -221,7 +221,7 @@ DEGREE_SPLITS: Mapping[str, Callable[[Traffic, int, str], Shares]] = {
 MOST_JOINED = 512
 """Servers up to which groups are joined completely: each cable between them is chosen by the demand of all pairs."""
 GROUPS_BY_FAMILY = ("by-group-but-one", "by-group-but-two")
-"""Degree splits whose groups are wired by a family of wirings: strides know even numbers only."""
+"""Degree splits whose groups are wired by a family of wirings: strides allow even numbers only."""
 
 
 def layout_splits(traffic: Traffic, degree: int) -> tuple[str, ...]:

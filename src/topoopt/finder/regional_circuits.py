@@ -303,7 +303,7 @@ def _rows(
 def mixnet(request: FabricRequest) -> Fabric:
     """Return the electrical fat-tree, of full bisection, and the rule by which circuits follow the traffic.
 
-    A quarter of a server's ports is electrical, and at least one, unless the shape says how many. Groups get no
+    A quarter of a server's ports is electrical, and at least one, unless the shape gives the number. Groups get no
     rings of their own: these go in member order over the electrical fabric.
 
     Raises

@@ -252,7 +252,7 @@ def _matrix_fits(servers: int, degree_split: str) -> bool:
 def placed(wiring: DirectWiring, traffic: Traffic, seed: int) -> DirectWiring:
     """Return the wiring with its servers renumbered for the traffic; itself where that gains nothing.
 
-    The recipe then says the ``place`` of each server in the wiring as it was.
+    The recipe then has the ``place`` of each server in the original wiring.
     """
     demand = _demand(traffic)
     if demand is None:

@@ -62,7 +62,7 @@ class Asked:
     ----------
     given : Deployment or None
     pairing : tuple of str
-        Names of pairings that the router knows.
+        Names of pairings that the router supports.
     """
 
     given: Deployment | None = None

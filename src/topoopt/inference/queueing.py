@@ -57,7 +57,7 @@ def waiting_share(servers: int, offered: float) -> float:
 def prompt_wait_s(rate_per_s: float, service_s: float, stages: int = 1, readers: int = 1) -> float:
     """Return the mean wait for prefill replicas with prompts of equal length, one at a time; inf if overloaded.
 
-    A router that knows who is free makes one queue of them: waits are half of those with services of random length,
+    A router that tracks idle replicas makes one queue of them: waits are half of those with services of random length,
     which is exact of one replica. A pipeline takes the next prompt after a stage's share of the time.
 
     Parameters

@@ -277,7 +277,7 @@ def draw_requests(
     Parameters
     ----------
     rate_per_s
-        Requests a second; of a closed loop it says nothing.
+        Requests/s; not meaningful for a closed loop.
     """
     if not 1 <= count <= MOST_REQUESTS:
         raise InvalidInput(f"requests: expected 1 to {MOST_REQUESTS:,} of them, got {count}")

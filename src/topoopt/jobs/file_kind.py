@@ -120,7 +120,7 @@ KINDS: Mapping[str, FileKind] = {
 
 
 def file_kind(path: str) -> str | None:
-    """Return the name of the kind of a file or folder, as its content says it; None where nothing does.
+    """Return the name of the kind of a file or folder by its content; None if unknown.
 
     File errors (missing, cut short) are ignored here; readers report them.
     """
@@ -163,7 +163,7 @@ def recognized(path: str) -> str | None:
 
 
 def of_bytes(data: bytes, suffix: str, path: str) -> str | None:
-    """Return the kind of a file's content; the suffix says it where the content is not text."""
+    """Return the kind of a file's content; by its suffix if the content is not text."""
     if data.startswith(b"PK\x03\x04"):
         return _of_archive(path)
     begins = data[:64].lstrip().lower()

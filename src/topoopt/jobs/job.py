@@ -54,7 +54,7 @@ class TrafficWork:
         return cluster.total_accelerators
 
     def tokens(self) -> None:
-        """Return none: a matrix says bytes only."""
+        """Return none: a matrix has bytes only."""
 
     def plain_strategy(self, servers: int) -> ParallelStrategy:
         """Return the strategy of no operators."""

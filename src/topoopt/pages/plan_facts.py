@@ -148,7 +148,7 @@ def bounds_facts(plan: Plan) -> Entries:
 
 
 def trust(plan: Plan) -> Section:
-    """Return everything that is needed to make the plan again, and to know how its numbers were counted."""
+    """Return the facts needed to reproduce the plan and its numbers."""
     made = {
         **work_page(plan).made_by(plan),
         "topoopt": plan.provenance.version,

@@ -40,7 +40,7 @@ def is_worth_it(by_message_s: float, rings_s: float) -> bool:
 
 
 def for_search(job: Job) -> Job:
-    """Return the job as it is searched for: by rings, which the search's estimate knows."""
+    """Return the job as searched: with rings, which the search's estimate models."""
     return _with(job, collective="stepped")
 
 

@@ -318,7 +318,7 @@ def _refined(
     whole: ParallelStrategy,
     others: Iterable[ParallelStrategy],
 ) -> Iterator[Candidate]:
-    """Yield the best split with as many columns as tables want, then estimated best splits of subsets of layers."""
+    """Yield the best split with the columns that tables prefer, then estimated best splits of subsets of layers."""
     if whole != row.strategy:
         yield wired_candidate(job, whole, row.rules, options.seed)
     if job.cluster.servers > LARGE:

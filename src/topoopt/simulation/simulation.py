@@ -37,7 +37,7 @@ NS = 1e9
 class LinkRow(NamedTuple):
     """One directed link; of a fabric of circuits one ordered pair of servers, with all circuits that it may get.
 
-    ``utilization`` is of the time until the last task is done. ``None`` where the simulator does not know.
+    ``utilization`` is of the time until the last task is done. ``None`` where the simulator does not record it.
     """
 
     src: int

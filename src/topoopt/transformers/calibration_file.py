@@ -19,7 +19,7 @@ from topoopt.transformers.step_time.calibration import DIGITS, PARAMETERS, Calib
 from topoopt.workloads import read_device_profile
 
 NEUTRAL = "neutral"
-"""The start that knows no runs."""
+"""The start without runs."""
 
 
 _DATA = resources.files("topoopt.transformers") / "data"
@@ -37,7 +37,7 @@ class _File(Strict):
 def find_calibration(accelerator: str) -> Calibration:
     """Return the calibration that is shipped for an accelerator.
 
-    Accelerators without published runs take over that of a relative; its provenance says so (``transferred_from``).
+    Accelerators without published runs use that of a relative, as recorded in its provenance (``transferred_from``).
 
     Raises
     ------

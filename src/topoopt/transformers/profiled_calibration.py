@@ -118,7 +118,7 @@ def profiled_calibration(
 
 
 def check_profile(profile: DeviceProfile, place: str) -> None:
-    """Refuse a profile that says nothing of step times.
+    """Refuse a profile without information on step times.
 
     Raises
     ------

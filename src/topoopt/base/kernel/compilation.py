@@ -1,4 +1,4 @@
-"""Compilation of kernels: functions that own no arrays, and stamps by which Numba's cache tells versions apart.
+"""Compilation of kernels: functions that own no arrays, and stamps that distinguish versions in Numba's cache.
 
 Counting would cost more than serving an event, for a state hands dozens of arrays to every function. And nothing but
 kernels calls most of them, so they need no entry from Python and no file of their own on disk: both halve the time

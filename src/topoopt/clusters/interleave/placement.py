@@ -99,9 +99,9 @@ class AffinityGraph:
         return ()
 
     def time_shifts_s(self) -> dict[str, float]:
-        """Return the shift of each job: applied once, all links are as they want to be.
+        """Return the shift of each job: applied once, all links have their best rotations.
 
-        The first job of every component begins at 0; a walk over the graph tells when the others do:
+        The first job of every component begins at 0; a walk over the graph gives the starts of the others:
         ``t_k = (t_j - w(j, l) + w(k, l)) mod T_k``.
 
         Returns

@@ -57,8 +57,8 @@ class ScheduleSettings:
     weighting : str
         Name in :data:`topoopt.clusters.WEIGHTINGS`.
     staggered : bool
-        Jobs that get their first workers begin at a random time within an iteration; else at once. Nobody begins to the
-        microsecond with another job, and MLTCP would never tell such jobs apart.
+        Jobs that get their first workers begin at a random time within an iteration; else at once. Nobody begins to
+        the microsecond with another job, and MLTCP would never separate such jobs.
     seed : int
         Random seed of everything.
 

@@ -306,7 +306,7 @@ def run_scheduled(
     ----------
     make : function of TraceJob and workers to WorkerJob
     interleavers : tuple of Interleaver
-        One where the settings want CASSINI.
+        One with CASSINI, by the settings.
 
     Raises
     ------

@@ -222,7 +222,7 @@ _ON_ITS_LINKS: Mapping[str, MakeWays] = {"ring": ring_ways, "bfb": broadcast_way
 
 
 def _schedules(operation: str, own: Mapping[str, MakeWays]) -> Mapping[str, MakeWays]:
-    """Return the schedules of an operation: some that know the wiring, and the algorithms between any ranks."""
+    """Return the schedules of an operation: schedules made for the wiring, and the algorithms between any ranks."""
     between_ranks = {
         name: partial(_laid_ways, name)
         for name, one in ALGORITHMS.items()

@@ -211,7 +211,7 @@ def cost(
     Parameters
     ----------
     plan
-        A plan or its file, whose servers, ports, wiring and traffic are taken; without one, the words say it.
+        A plan or its file, whose servers, ports, wiring and traffic are used; without one, the options give them.
     ratios
         Also the two published cost ratios under every counting method.
     **words

@@ -205,7 +205,7 @@ def search_options(request: JobRequest, words: Mapping[str, Any]) -> tuple[Searc
 
 
 def on_wiring_file(request: JobRequest, options: SearchOptions) -> JobRequest:
-    """Return the request with servers, ports, links, bandwidth and latency of a wiring file where it says none.
+    """Return the request with servers, ports, links, bandwidth and latency of a wiring file where it has none.
 
     Raises
     ------

@@ -94,7 +94,7 @@ class StudioAnswer:
     sentence, reason : str
         Recommendation (network, time, cost), and its reason.
     interval_share : float or None
-        Share of its times that 80 % of measured runs are off at most; None where no calibration says it.
+        Share of its times that 80 % of measured runs are off at most; None without a calibration of it.
     """
 
     question: Question

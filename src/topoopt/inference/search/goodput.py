@@ -119,8 +119,8 @@ def evaluated(demand: Demand, objectives: Objectives, one: Candidate, fleet_at: 
 def stable_rate(one: Candidate, fleet_at: FleetAt, demand: Demand) -> float:
     """Return the requests/s served under overload.
 
-    Closed forms know no prefixes that are cached; where all meet the objectives, the rate is raised. Where
-    this needs too many requests, for hundreds of replicas, the closed form is used.
+    Closed forms ignore cached prefixes; where all meet the objectives, the rate is raised. Where this needs too many
+    requests, for hundreds of replicas, the closed form is used.
     """
     rate = OVERLOAD * one.stable_per_s
     if rate * LONG * (one.ttft_s + demand.answer * one.tpot_s) > MOST_REPEATED:

@@ -29,7 +29,7 @@ class NetworkQuestion:
     fabrics : tuple of str
         Names of ``topoopt.catalog.networks_of("serving")``.
     pairings : tuple of str
-        Names in :data:`topoopt.inference.PAIRINGS` that the router knows.
+        Names in :data:`topoopt.inference.PAIRINGS` that the router supports.
     sent : SentBy
         Formats of tokens sent to experts.
     """

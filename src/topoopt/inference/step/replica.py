@@ -214,7 +214,7 @@ def scale_up_ranks(accelerator: Accelerator) -> int:
 
 
 def served_system(cluster: ClusterSpec) -> System:
-    """Return the servers of a cluster, whose accelerators reach each other as the catalogue says."""
+    """Return the servers of a cluster, with the scale-up links of the catalogue."""
     inside_bps = find_accelerator(cluster.accelerator).scale_up_bandwidth_bps or UNKNOWN_LINK_BPS
     per_server = cluster.accelerators_per_server
     each_bps = cluster.server_bandwidth_bps / per_server

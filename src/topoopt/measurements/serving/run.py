@@ -72,7 +72,7 @@ class ServedRun:
     measured : mapping
         Seconds by quantity, of :data:`MEASURED`; tokens per second of all accelerators, of :data:`RATES`.
     queue_limited : bool
-        Whether the table says that requests waited for admission.
+        Whether requests waited for admission, by the table.
     cache_bytes : float
         KV-cache bytes moved by one request; nan where not measured.
     """
@@ -182,7 +182,7 @@ def _settings(row: Row, accelerator: Accelerator) -> EngineSettings:
 
 
 def usual_cache_format(engine: str, weights: str, accelerator: Accelerator) -> str:
-    """Return the format of caches that a table does not say.
+    """Return the format of caches if a table has none.
 
     Beside weights in fp8 or fp4, TensorRT-LLM takes fp8, and so do the scripts of InferenceX for vLLM, and for SGLang
     on Blackwell.

@@ -295,7 +295,7 @@ def fit(
 ) -> Calibration:
     """Return the calibration that explains runs, changes between pairs and collectives best, near ``start``.
 
-    Parameters in which these have no say stay as they are in ``start``; see ``fit_constants`` in
+    Parameters that do not affect these stay as in ``start``; see ``fit_constants`` in
     ``measurements/fit.py``.
 
     Raises

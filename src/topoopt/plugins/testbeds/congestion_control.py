@@ -274,7 +274,7 @@ def run_tool(tool: str, *words: str) -> str:
     InvalidInput
         If it is not installed.
     Infeasible
-        If it fails, with the line of its complaint that says most, or does not end.
+        If it fails, with the most informative line of its error, or does not end.
     """
     command: Sequence[str] = (tool_path(tool), *words)
     try:

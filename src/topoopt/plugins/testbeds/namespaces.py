@@ -61,7 +61,7 @@ def remove_namespace(name: str) -> bool:
 
 
 def namespaces_named(prefix: str) -> tuple[str, ...]:
-    """Return the names of the namespaces that begin like that."""
+    """Return the names of the namespaces with this prefix."""
     if not FOLDER.is_dir():
         return ()
     return tuple(sorted(path.name for path in FOLDER.iterdir() if path.name.startswith(prefix)))

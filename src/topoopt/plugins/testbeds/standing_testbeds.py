@@ -30,7 +30,7 @@ class TestbedsAnswer:
     done : str
         ``up``, ``down`` or ``status``.
     checked_pairs : int
-        Pairs of servers whose packets were seen to go as the plan says.
+        Pairs of servers whose packets were seen to take the plan's paths.
     left_alone : mapping from names to reasons
         Testbeds that were not removed.
     """

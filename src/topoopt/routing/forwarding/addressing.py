@@ -194,7 +194,7 @@ def addressed(
     identities : int
         Addresses that a server needs; rounded up to a power of two.
     prefixes : of identities, of links
-        Chosen so that they do not meet networks that the servers know already.
+        Chosen so that they do not overlap the servers' existing networks.
     interface_names : of each server, optional
         eth0, eth1, … by default.
     macs : of each interface, optional

@@ -81,7 +81,7 @@ class ForwardingTables:
 
     @property
     def kind(self) -> Kind:
-        """Whether the destination alone says where to."""
+        """Whether the next hop depends on the destination alone."""
         return "source" if (self.source >= 0).any() else "destination"
 
     @property

@@ -260,7 +260,7 @@ def text_attribute(name: str, value: str) -> bytes:
 
 @lru_cache(maxsize=1 << 8)
 def collective_attribute(kind: int) -> bytes:
-    """Return the attribute that says which collective a node is."""
+    """Return the attribute for the collective of a node."""
     return whole_attribute("comm_type", kind, INT64)
 
 

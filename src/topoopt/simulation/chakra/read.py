@@ -63,7 +63,7 @@ KINDS = {
     "REDUCE_SCATTER_BLOCK": "reduce-scatter",
     "BARRIER": BARRIER,
 }
-"""Collectives by our names; a gather and a scatter do not say their root."""
+"""Collectives by our names; a gather and a scatter do not record their root."""
 SUFFIX = ".et"
 GROUP_FILES = ("comm_group.json", "comm_groups.json")
 MOST_RANKS = 100_000
@@ -267,7 +267,7 @@ def chakra_recording(traces: ChakraTraces) -> Recording:
 
 
 def _device_times(trace: ChakraTrace) -> DeviceTimes:
-    """Return the computation of a rank one after the other: traces say how long nodes take, and not when they ran."""
+    """Return the computation of a rank one after the other: traces have durations of nodes, not start times."""
     computing = [
         seconds(trace, node, EXACT_DURATION, node.duration_micros * _MICRO)
         for node in trace.nodes

@@ -46,7 +46,7 @@ OURS = {
     "REDUCE_SCATTER": "reduce-scatter",
     "REDUCE_SCATTER_BLOCK": "reduce-scatter",
 }
-"""The collectives that a task graph knows, by our names."""
+"""Collectives of a task graph, by our names."""
 THEIRS = {ours: COLLECTIVE_TYPES.index(theirs) for theirs, ours in reversed(OURS.items())}
 """Numbers of the collectives, by our names."""
 META_VERSION, META_ATTR = 1, 2
@@ -60,7 +60,7 @@ UNSIGNED = (7, 9, 11, 13, 27)
 """Values that are plain varints: int32, int64, uint32, uint64, bool."""
 ZIGZAG = (15, 17)
 FIXED = {19: "<I", 21: "<Q", 23: "<i", 25: "<q", DOUBLE: "<d", FLOAT: "<f"}
-"""Values of 4 and 8 bytes, as ``struct`` says them."""
+"""Values of 4 and 8 bytes, as formats of ``struct``."""
 EXACT_DURATION = "topoopt_duration_s"
 """Attribute of ours: a time as it was planned; ``duration_micros`` is whole microseconds. Of communication: the delay
 before it, for which Chakra has no field."""

@@ -77,7 +77,7 @@ class Connections:
 
 @dataclass(frozen=True, eq=False)
 class Operators:
-    """The model's operators; nothing in the file says which task belongs to which."""
+    """The model's operators; the file does not assign tasks to them."""
 
     opid: Bytes8
     type: NDArray[np.int32]

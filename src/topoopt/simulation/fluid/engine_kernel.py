@@ -253,7 +253,7 @@ def _share_anew(x: Sharing, net: Links) -> float:
 @entry
 @stamped(FLUID_STAMP)
 def max_min_levels(x: Sharing, net: Links) -> None:
-    """Set the fair level of all active classes, on links that know of none."""
+    """Set the fair level of all active classes, on links that list none."""
     list_active(x, net)
     fill(x, net)
 

@@ -41,9 +41,9 @@ class Transport:
     aggressiveness : Aggressiveness, optional
         Weights of connections (MLTCP): their growth is multiplied. They are kept over iterations then.
     gap_share : float
-        A silence of so much of the time that a job computes says that its iteration is over; of MLTCP alone.
+        Silence, as a share of a job's computation time, that ends its iteration; for MLTCP only.
     own : mapping from name to value
-        Constants of this transport alone, in the order in which the kernel knows them; names in ``_s`` are times.
+        Constants of this transport alone, in the kernel's order; names in ``_s`` are times.
     """
 
     law: str

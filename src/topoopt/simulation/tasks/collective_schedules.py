@@ -119,7 +119,7 @@ class Candidate:
 
     @property
     def transfers(self) -> int:
-        """Each simulated on its own; 0 of a ring, which the simulators know as a whole."""
+        """Each simulated on its own; 0 of a ring, which simulators handle as a whole."""
         return 0 if self.moves is None else len(self.moves)
 
     def time_s(self, size_bytes: int) -> float:

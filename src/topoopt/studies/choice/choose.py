@@ -293,7 +293,7 @@ class Question:
         Budget over all years, or time limit for the work that the reference network does in a year; where a run is
         priced, time limit of the run.
     search : mapping
-        Keys of a sweep file that say how to search over operators.
+        Keys of a sweep file for the search over operators.
     exact : bool
         Whether every network is planned that has a price; else estimates spare plans.
     """

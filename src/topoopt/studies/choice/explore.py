@@ -266,7 +266,7 @@ def swept_times(
     Parameters
     ----------
     search
-        Keys of a sweep file that say how to search over operators, such as ``budget``.
+        Keys of a sweep file for the search over operators, such as ``budget``.
 
     Raises
     ------

@@ -21,7 +21,7 @@ from topoopt.pricing import (
 )
 
 USUAL_LINKS = "pluggable"
-"""Link technology that names do not say."""
+"""Link technology where names have none."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -180,7 +180,7 @@ def situation(plan: Plan, failure: Failure, look_ahead: bool = False) -> Situati
     Raises
     ------
     InvalidInput
-        If there is nothing like that in the plan to fail, or the plan's fabric has switches.
+        If the plan has no such part, or the plan's fabric has switches.
     """
     wiring = plan_wiring(plan)
     broken = broken_patches(failure, wiring, plan.job.cluster.servers)

@@ -51,7 +51,7 @@ class Check:
 
 
 MOST_PATHS = 3_000_000
-"""Equally short paths of all pairs that are listed; of more they are drawn, and links know only by shares."""
+"""Equally short paths of all pairs that are listed; above, they are drawn, and links have shares only."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +130,7 @@ class Subject:
     wiring : DirectWiring, optional
         Wiring of a wiring file; None for a plan.
     ports : PortedLinks, optional
-        The port of every link end, where a wiring file says them.
+        The port of every link end, if a wiring file has them.
     plan : Plan, optional
     document : mapping
         Content of a plan file, including fields that are not read since they follow from others.

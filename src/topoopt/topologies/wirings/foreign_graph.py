@@ -51,7 +51,7 @@ class ForeignGraph:
         Nodes in the order of the file, without nodes that only links name.
     links : tuple of ForeignLink
     directed : bool, optional
-        Whether links are directed; None if the file does not say.
+        Whether links are directed; None if not given.
     says : mapping
         Attributes of the graph.
     all_named : bool
@@ -234,7 +234,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def bandwidth_of_links(links: Sequence[ForeignLink]) -> float | None:
-    """Return the bandwidth in bits/s that all links have, None where none says one.
+    """Return the bandwidth in bits/s that all links have, None if none has one.
 
     Raises
     ------
@@ -253,7 +253,7 @@ def bandwidth_of_links(links: Sequence[ForeignLink]) -> float | None:
 
 
 def latency_of_links(links: Sequence[ForeignLink]) -> float | None:
-    """Return the latency in seconds that all links have, None where none says one.
+    """Return the latency in seconds that all links have, None if none has one.
 
     Raises
     ------

@@ -69,7 +69,7 @@ _Row = tuple[ForeignLink, int, int]  # a link, its two ends
 def listed_wiring(
     graph: ForeignGraph, links: str | None, degree: int | None, only_listed: bool = False
 ) -> tuple[DirectWiring, PortedLinks | None]:
-    """Return the wiring of such a file, and the ports of its links if it says them all; see ``read_wiring_file``."""
+    """Return the wiring of such a file, and the ports of its links if all are given; see ``read_wiring_file``."""
     if not graph.links:
         raise InvalidInput("names no link; write two servers a line, such as 0 1")
     numbers = numbered(graph)
@@ -225,7 +225,7 @@ def natural(name: str) -> tuple[tuple[bool, int, str], ...]:
 
 
 def _own_names(nodes: Sequence[ForeignNode], ids: Sequence[str]) -> dict[str, str]:
-    """Return the names that all nodes say, by their ids; nothing where one has none, or two have the same."""
+    """Return the names of all nodes by their ids; nothing where one has none, or two have the same."""
     for word in _NAMES:
         said = {node.name: _text(node.says.get(word)) for node in nodes}
         if set(said) == set(ids) and all(said.values()) and len(set(said.values())) == len(ids):

@@ -187,7 +187,7 @@ def _by_precision(framework: Framework, table: ConfigurationTable, column: str) 
 
 
 def _given(column: Ints, usual: Floats) -> Floats:
-    """Return the bytes of a column of stored precisions, and those of the framework where it says nothing."""
+    """Return the bytes of a column of stored precisions, and those of the framework where it has none."""
     return np.where(column > 0, STORED_BYTES[column], usual) if np.any(column) else usual
 
 

@@ -122,7 +122,7 @@ _KIND_OF_ROLE = {
     roles.BAG: "embedding",
     roles.RECURRENT: "matmul",
 }
-"""The kind of an operator where its name says no more; that of its role where there is none here either."""
+"""Kind of an operator with an uninformative name; that of its role where it is not listed here."""
 
 
 class _Maker:
@@ -329,7 +329,7 @@ def samples_of(program: TensorProgram) -> int:
     Raises
     ------
     InvalidInput
-        If they differ, and the output does not say which it is.
+        If they differ, and the output does not determine it.
     """
     leading = {name: program.tensors[name].shape[0] for name in program.data if program.tensors[name].shape}
     sizes = set(leading.values())

@@ -122,9 +122,9 @@ class Recording:
     recorded : frozenset of int
         Ranks that were recorded, whether they call anything or not.
     iterations : int
-        Iterations that were recorded; 0 where nothing says so.
+        Recorded iterations; 0 if unknown.
     servers : tuple of int
-        The server of each rank; empty where nothing says so.
+        The server of each rank; empty if unknown.
     devices : tuple of DeviceTimes
         Kernel times of the recorded ranks; empty if the recording has none.
     """

@@ -36,7 +36,7 @@ class SharingQuestion:
         Iterations of the longest job.
     offset : float
         Each job begins so much of the first job's communication after the one before it. At 0 jobs that are alike stay
-        together for ever, also under MLTCP: nothing tells them apart.
+        together forever, also under MLTCP: nothing distinguishes them.
     aggressiveness : Aggressiveness
         MLTCP's F.
     learning_iterations : int
@@ -92,7 +92,7 @@ class SharingQuestion:
 
 
 SETTLED = 0.5
-"""The last part of all iterations, over which one says where jobs have settled."""
+"""Last part of all iterations, in which jobs have settled."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

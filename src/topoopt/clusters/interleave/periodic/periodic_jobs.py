@@ -102,7 +102,7 @@ def run_periodic_jobs(
     Raises
     ------
     InvalidInput
-        For links and numbers that cannot be, and if nothing says when the run ends.
+        For invalid links and numbers, and if the run has no end.
 
     Examples
     --------

@@ -37,7 +37,7 @@ def calibrate(
         Start of the fit and target of the regularization: ``neutral``, a name or a file; by default the
         accelerator's own calibration.
     attention
-        ``auto``, ``fused`` or ``eager``, of the runs that do not say; as the start has it where not given.
+        ``auto``, ``fused`` or ``eager``, for runs without it; by default as in the start.
     weight
         Weight of each data set; 1 for those not named.
     strength

@@ -179,7 +179,7 @@ class MultiRing:
         return tensor
 
     def start(self, tensor: Tensor, average: bool = False, collective: str = "allreduce") -> Any:
-        """Begin an AllReduce and return a ``torch.futures.Future`` of the tensor, as hooks of PyTorch want it.
+        """Begin an AllReduce and return a ``torch.futures.Future`` of the tensor, as hooks of PyTorch require.
 
         Parameters
         ----------

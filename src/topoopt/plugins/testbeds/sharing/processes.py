@@ -106,7 +106,7 @@ class Sending:
     Attributes
     ----------
     congestion : str
-        The congestion control, by the name that the kernel knows.
+        The congestion control, by its name in the kernel.
     mark : int
         Socket mark by which the kernel identifies the job; 0 sets the congestion control of its namespace, which
         then identifies the job.

@@ -54,7 +54,7 @@ def check_congestion(names: Sequence[str], by_namespace: bool) -> None:
     Raises
     ------
     InvalidInput
-        In one line that says why.
+        In one line with the reason.
     """
     for name in names:
         if name == MLTCP:

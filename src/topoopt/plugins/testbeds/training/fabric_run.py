@@ -230,7 +230,7 @@ def scaled_graph(graph: TaskGraph, scale: Scale) -> TaskGraph:
 def scaled_fabric(fabric: Fabric, scale: Scale) -> Fabric:
     """Return a fabric with slower links, whose rings go as packets do: each edge by the routes of its pair.
 
-    A plan may give each ring of a pair another walk, as some repairs do; kernels know one path for all of them.
+    A plan may give each ring of a pair another walk, as some repairs do; kernels have one path for all of them.
     """
     topology = replace(fabric.topology, bandwidth_bps=fabric.topology.bandwidth_bps / scale.bandwidth)
     if topology.nodes > topology.servers:

@@ -206,7 +206,7 @@ def check_ready() -> None:
     Raises
     ------
     InvalidInput
-        In one line that says why.
+        In one line with the reason.
     """
     need_pytorch()
     check_machine()

@@ -10,7 +10,7 @@ Kept connections hand over their state to later ones of the job, as sockets that
 A transfer between two servers continues where the previous one ended: with its window, its threshold and its
 round-trip time, and without a packet that opens. A sender that was silent for a timeout begins with a small window
 again (RFC 5681, section 4.1), and remembers three quarters of the one it had as its threshold (RFC 2861). Where
-connections are weighed, the account also knows how much of an iteration is in.
+connections are weighed, the account also has the share of an iteration received.
 """
 
 from topoopt.base.kernel import compiled, inlined, spliced

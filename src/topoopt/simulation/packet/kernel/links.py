@@ -1,4 +1,4 @@
-"""Links: FIFO queues whose packets know when they leave, and priority flow control (IEEE 802.1Qbb) between them.
+"""Links: FIFO queues with precomputed departure times, and priority flow control (IEEE 802.1Qbb) between them.
 
 A link serves first come, first served, so a packet's departure is known on its arrival: when the one before it is
 through, plus its own time on the wire. Only the *arrival at the far end* of a link's first packet is an event: one
