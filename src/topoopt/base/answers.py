@@ -80,7 +80,7 @@ def ask(verb: str, *arguments: Any, **words: Any) -> Any:
 
 
 def shows_itself(kind: type[T]) -> type[T]:
-    """Let a kind of answer show its page: as text in a shell, drawn in a notebook."""
+    """Make a kind of answer display its page: as text in a shell, drawn in a notebook."""
 
     def text(answer: T) -> str:
         return str(ask("page_text", ask("page_of", answer))).strip("\n")

@@ -22,7 +22,7 @@ SAME = 1e-12
 """Positive numbers that differ by less than this share differ in rounding only."""
 
 _SPARSE = 8
-"""Times the keys, up to which a table of all that there could be takes less than sorting them."""
+"""Ratio of possible values to keys up to which a table of all values is faster than sorting the keys."""
 
 
 class Columns:

@@ -101,7 +101,7 @@ def available_bytes() -> float:
 
 
 def peak_bytes() -> int:
-    """Return the most memory that this process has had; 0 where the system does not say."""
+    """Return the peak memory of this process; 0 if the system does not report it."""
     if sys.platform == "win32":
         return 0
     resource = import_module("resource")

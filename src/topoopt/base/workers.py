@@ -33,10 +33,10 @@ _MOST_THREADS = 8  # each holds a simulation; more would mostly wait for Python
 
 
 def end_with_parent() -> None:
-    """End this process as soon as the one that started it is gone; to be called first of all in a process.
+    """End this process when its parent ends; to be called first in a process.
 
     On Linux the kernel sees to it, also while compiled code keeps Python's threads from running. Elsewhere, and for
-    a parent that was gone already, a thread waits for the parent's end.
+    a parent that had already ended, a thread waits for the parent's end.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

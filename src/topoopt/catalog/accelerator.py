@@ -2,7 +2,7 @@
 
 An operator takes the longer of its FLOPs over the reached compute rate and its bytes over the reached memory
 bandwidth, and never less than the launch floor. The values come from ``data/efficiency.csv`` and from the files of
-accelerators; each row says where its value comes from.
+accelerators; each row has its source.
 """
 
 from collections.abc import Iterator, Mapping
@@ -230,7 +230,7 @@ class Efficiency:
 
 
 def efficiency_kind(operator_kind: str) -> str:
-    """Return the row of the table for a kind of operator; any kind it does not know is elementwise.
+    """Return the row of the table for a kind of operator; unknown kinds are elementwise.
 
     Examples
     --------
@@ -374,7 +374,7 @@ def host_bytes_per_s(part: Accelerator) -> float | None:
 
 @cache
 def _by_name() -> Mapping[str, AcceleratorFile | InvalidInput]:
-    """Return the files by accelerator name, and errors by unusable file, such as one with a name that is taken."""
+    """Return the files by accelerator name, and errors by unusable file, such as one with a duplicate name."""
     read = [pair for one in entry_points(ACCELERATORS) for pair in _read(one)]
     files = [(one, file) for one, file in read if isinstance(file, AcceleratorFile)]
     found: dict[str, AcceleratorFile | InvalidInput] = {}

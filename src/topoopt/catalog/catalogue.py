@@ -59,7 +59,7 @@ def catalogue(name: str) -> tuple[CatalogueRow, ...]:
 @shows_itself
 @dataclass(frozen=True, slots=True)
 class HardwareTables:
-    """One table of the catalogue, or all of them; ``named`` says which.
+    """One table of the catalogue, ``named``, or all of them.
 
     ``ports_usd`` maps the technology of an optical switch to the low, listed and high price of a port.
     """

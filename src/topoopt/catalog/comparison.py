@@ -66,7 +66,7 @@ class Table(NamedTuple, Generic[Row]):
     skipped: Skipped = ()
 
     def or_infeasible(self, what: str) -> "Table[Row]":
-        """Return the table; raise Infeasible with the reasons where no row is left."""
+        """Return the table; raise Infeasible with the reasons if it has no rows."""
         if not self.rows:
             raise Infeasible(
                 f"{what}: no network is left: {'; '.join(': '.join(one) for one in self.skipped)}"

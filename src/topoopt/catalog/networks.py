@@ -48,7 +48,7 @@ class Sizing:
     published : bool
         Whether a paper's figure sizes it, for which no server with a NIC for each accelerator can be bought.
     shared_evenly : function as ``interfaces``, optional
-        In its place where each accelerator has a NIC, or an equal share of one.
+        Replacement where each accelerator has a NIC, or an equal share of one.
     """
 
     fabric: str
@@ -94,7 +94,7 @@ class Network:
     description : str
         One-line description of the fabric and the ports of a server.
     price : function to topoopt.pricing.FabricPrice
-        Rules that count its parts and say whether it can be built.
+        Rules for its parts and its feasibility.
     wire : function of (servers, ports, bandwidth_bps, latency_s, seed) and settings to Topology, optional
         The links of a fabric whose links stay; routes are shortest paths and rings are found on them.
     build : function of FabricRequest to Fabric, optional

@@ -313,7 +313,7 @@ def copper_reach(bandwidth_bps: float) -> CopperCable | None:
 
 
 def read_nouns(noun: type[NounT], name: str, **others: Callable[[Row], object]) -> tuple[NounT, ...]:
-    """Return the rows of ``hardware/data/<name>.csv`` as nouns; columns are called like the fields.
+    """Return the rows of ``hardware/data/<name>.csv`` as nouns; columns are named like the fields.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ class EvaluatedModel:
     Attributes
     ----------
     model, title : str
-        In the zoo, and as the paper writes it.
+        Name in the zoo, and in the paper.
     batch_low, batch_high : int
         Samples of an accelerator.
     parallel : str
@@ -125,7 +125,7 @@ def cassini_trace(settings: CassiniTraceSettings, servers: int, dedicated: Dedic
     """Return a trace of the paper's evaluation for a cluster of the given size.
 
     Models are drawn evenly, and batches, workers and iterations evenly from the published ranges. ``poisson`` has jobs
-    that know nothing of each other, at a rate that gives the load; ``dynamic`` has jobs that run, and then others that
+    independent of each other, at a rate that gives the load; ``dynamic`` has jobs that run, and then others that
     come at once; ``snapshot-N`` has the jobs of a published snapshot.
 
     Parameters

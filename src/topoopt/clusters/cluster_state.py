@@ -111,7 +111,7 @@ class ActiveJob(CountedJob):
         self.running, self._since_s = True, now_s
 
     def resize(self, shard: Shard, now_s: float, ready_s: float) -> None:
-        """Go on with another shard once it is ready."""
+        """Continue with another shard once it is ready."""
         self.servers, self.ready_s = shard.servers, ready_s
         self._stopped_s += ready_s - now_s
         self.moves += shard.moves
@@ -142,7 +142,7 @@ class ActiveJob(CountedJob):
             self.sends.count(self.times, iterations)
 
     def retime(self, times: IterationTimes, now_s: float) -> None:
-        """Go on at another pace; a served model at its own, whatever its sends take."""
+        """Continue at another pace; a served model at its own, whatever its sends take."""
         self.advance(now_s)
         if self.job.serving:
             cycle_s = float(self.plan.graph.duration_s[0])
@@ -171,7 +171,7 @@ class WaitingJob:
     Attributes
     ----------
     shard : tuple of Shard
-        With look-ahead, the shard that is wired for it, if any.
+        Shard wired for it by look-ahead, if any.
     free_s : float
         Time at which the servers of that shard were expected to be free.
     """
@@ -203,7 +203,7 @@ class ClusterState:
         self.servers, self.shards = servers, shards
 
     def arrive(self, waiting: WaitingJob) -> None:
-        """Let a job join the queue: behind all others, or, if it is a model to be served, before all training."""
+        """Enqueue a job: behind all others, or, if it is a served model, before all training."""
         served = [other.prepared.job.serving for other in self.queue]
         first = served.index("") if "" in served else len(served)
         self.queue.insert(first if waiting.prepared.job.serving else len(served), waiting)
@@ -216,14 +216,14 @@ class ClusterState:
                 waiting.shard = ()
 
     def place(self, waiting: WaitingJob, shard: Shard) -> None:
-        """Give a shard to a job of the queue; it begins when the shard is ready."""
+        """Assign a shard to a job of the queue; it begins when the shard is ready."""
         self.queue.remove(waiting)
         self.shards.idle.difference_update(shard.servers)
         ready_s = max(self.now_s, shard.wired_s) + self.shards.change_s
         self.active.append(ActiveJob(waiting.index, waiting.prepared, shard, self.now_s, ready_s))
 
     def pause(self, job: ActiveJob) -> None:
-        """Take the servers from a job."""
+        """Release the servers of a job."""
         job.advance(self.now_s)
         job.running = False
         self.shards.release(job.job.job, self.now_s)

@@ -60,7 +60,7 @@ def shape_job(shape: JobShape, planning: Planning) -> Job:
 
 
 def operators_job(shape: JobShape, cluster: ClusterSpec, costs: JobSettings) -> Job:
-    """Return the job of a model of operators, with its own batch unless the shape says another."""
+    """Return the job of a model of operators, with its own batch unless the shape has one."""
     graph = load_model(shape.model, servers=shape.servers)
     if shape.batch_per_accelerator:
         graph = replace(graph, batch_per_accelerator=shape.batch_per_accelerator)

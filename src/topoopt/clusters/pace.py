@@ -39,7 +39,7 @@ class SendTimes:
     Attributes
     ----------
     mean_s : float
-        Over all that it sent; 0 where it sent nothing.
+        Mean over all its sends; 0 without any.
     samples_s : tuple of float
         Transfer times of the first sends.
     """
@@ -90,7 +90,7 @@ class IterationTimes:
 
 
 class Pace(Protocol):
-    """Says how long iterations take on one fabric while a set of jobs runs."""
+    """Prediction of iteration times on one fabric while a set of jobs runs."""
 
     def __call__(self, running: Sequence[PlacedJob]) -> tuple[IterationTimes, ...]:
         """Return the iteration times of each running job, in order."""

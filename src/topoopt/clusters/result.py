@@ -138,7 +138,7 @@ class JobRecord:
     undisturbed_iteration_time_s : float or None
         Mean iteration time of a training job on the same servers without other jobs.
     interval_share : float or None
-        Share of its iteration times that 80 % of measured runs are off at most; None where no calibration says it.
+        Share of its iteration times that 80 % of measured runs are off at most; None without a calibration of it.
     """
 
     job: Annotated[str, Field(alias="id")]
@@ -198,9 +198,9 @@ class Schedule:
     decisions : int
         Number of allocations.
     compatibility : float or None
-        With CASSINI, the mean score of links with several jobs, over decisions.
+        Mean score of links with several jobs, over decisions; with CASSINI.
     jobs : tuple of ScheduledJob
-        In order of arrival.
+        Jobs in order of arrival.
     """
 
     scheduler: str
@@ -217,13 +217,13 @@ class FabricRun(NetworkRow):
     Attributes
     ----------
     iteration_time_s, completion_time_s, queueing_s, rewiring_s : Distribution
-        Iteration times as the result's ``weighting`` says; the others over jobs.
+        Iteration times by the result's ``weighting``; the others over jobs.
     utilization : float
         Server-seconds in which a job iterates, over all server-seconds until the last job ends.
     moves : int
         Fibers plugged in.
     jobs : tuple of JobRecord
-        In order of arrival.
+        Jobs in order of arrival.
     running : tuple of (float, int, float)
         Changes: time, number of iterating jobs, and their servers. With logical servers, a part of a server counts
         as that part.

@@ -214,7 +214,7 @@ def _begin(state: ClusterState) -> None:
 
 
 def start_waiting(state: ClusterState, backfill: bool) -> None:
-    """Go through the queue once and start the jobs that fit.
+    """Traverse the queue once and start the jobs that fit.
 
     Parameters
     ----------

@@ -225,8 +225,8 @@ def cycle_graph(
 ) -> TaskGraph:
     """Return a cycle: one computation of its length, and sends that begin when requests arrive.
 
-    Prompts take turns on the replicas that read them, and any replica may answer; each server of a replica sends its
-    share to every server of the other one.
+    Prompts are spread in turn over the prefill replicas, and any replica may decode; each server of a replica sends
+    its share to every server of the other one.
 
     Parameters
     ----------

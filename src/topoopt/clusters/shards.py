@@ -3,7 +3,7 @@
 The optical planes of a dedicated fabric: the patches, their owners, and a check that no two jobs own one port.
 
 A plane is one set of panels or switches. With look-ahead there are two, and a 1×2 switch in front of each
-interface says which of them a server is on. A job runs on one plane; the other one can be wired for the next.
+interface selects the one of a server. A job runs on one plane; the other one can be wired for the next.
 """
 
 from collections import defaultdict
@@ -117,7 +117,7 @@ class Planes:
     def wire(
         self, job: str, servers: Sequence[int], plane: int, topology: Topology, now_s: float
     ) -> tuple[tuple[int, ...], int]:
-        """Give the ports to a job and patch its links; return its servers by rank, and the fibers moved.
+        """Reserve the ports for a job and patch its links; return its servers by rank, and the fibers moved.
 
         Which server takes which rank is chosen such that the fewest fibers move.
         """
@@ -151,7 +151,7 @@ class Planes:
         self._held[job] = replace(held, active_s=now_s)
 
     def release(self, job: str, now_s: float) -> None:
-        """Take the ports from a job that leaves, or that gives up its wiring before it began."""
+        """Release the ports of a job that leaves, or that gives up its wiring before its start."""
         held = self._held.pop(job)
         for server in held.servers:
             assert self._owner[held.plane].pop(server) == job
@@ -178,7 +178,7 @@ class Shard:
     Attributes
     ----------
     servers : tuple of int
-        In the order of the job's own.
+        Servers in the job's order.
     wired_s : float
         Time at which the last fiber is in place; the servers still have to be switched to it.
     moves : int
@@ -265,7 +265,7 @@ class Shards:
         return best
 
     def wire(self, job: str, servers: tuple[int, ...], plane: int, topology: Topology, now_s: float) -> Shard:
-        """Give the ports of some servers to a job and have its links made."""
+        """Reserve the ports of some servers for a job and have its links made."""
         if self._planes is None:
             return Shard(servers, now_s, 0)
         order, moves = self._planes.wire(job, servers, plane, topology, now_s)
@@ -293,7 +293,7 @@ class Shards:
             self._planes.activate(job, now_s)
 
     def release(self, job: str, now_s: float) -> None:
-        """Take the ports from a job."""
+        """Release the ports of a job."""
         if self._planes is not None:
             self._planes.release(job, now_s)
 

@@ -63,7 +63,7 @@ class Lockstep:
 
 
 Usage = tuple[Ints, Floats]
-"""Links, and the part of each that is taken for every byte/s of a step, in s/byte."""
+"""Links, and the share of each used per byte/s of a step, in s/byte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +262,7 @@ SMALL = 0.01
 
 
 def _join(steps: list[Step], waits: list[list[int]]) -> None:
-    """Move the bytes of small steps to a large one that begins no sooner; they are left as waits of no length."""
+    """Move the bytes of small steps to a large one that begins no sooner; they remain as waits of no length."""
     leads_to: list[list[int]] = [[] for _ in steps]
     for after, row in enumerate(waits):
         for before in row:
@@ -302,7 +302,7 @@ def lockstep(graph: TaskGraph) -> Lockstep:
 
 
 def _refined(graph: TaskGraph, finish_s: Floats) -> tuple[Ints, Words]:
-    """Return the color of each task and of each device once colors tell no two more of them apart."""
+    """Return the color of each task and of each device once colors distinguish no more of them."""
     source = np.repeat(np.arange(len(graph)), np.diff(graph.successor_first))
     computes = np.flatnonzero(graph.device >= 0)
     words = np.random.default_rng(0).integers(0, 2**64, (3, len(graph)), np.uint64)

@@ -3,9 +3,9 @@
 Jobs of very different lengths on shared links: short ones run as longer ones that send as much more.
 
 While a language model does one iteration of half a minute, a recommendation model does thousands. Max-min fair sharing
-knows no scale: a job that computes k times as long and sends k times as much takes k times as long, alone and beside
-others that are scaled with it. Beside a longer job it takes the same part of every link over time, in k times longer
-bursts; as long as it still repeats many times within the longer one's iteration, that is the same load.
+is independent of scale: a job that computes k times as long and sends k times as much takes k times as long, alone and
+beside others that are scaled with it. Beside a longer job it takes the same part of every link over time, in k times
+longer bursts; as long as it still repeats many times within the longer one's iteration, that is the same load.
 
 Where jobs really meet: links that may be saturated, and the jobs that meet on them.
 
@@ -61,7 +61,7 @@ class SharedLinks:
 
 
 REPEATS = 16
-"""Times that a scaled job repeats, at least, within an iteration of the longest."""
+"""Least repetitions of a scaled job within an iteration of the longest."""
 NEAREST = 4
 """Repetitions of the shortest job that is not scaled with it, so that two of different lengths stay so."""
 MOST_SAMPLES = 256
@@ -92,7 +92,7 @@ def run_together(
     Raises
     ------
     InvalidInput
-        If the jobs are so unlike in length that it would take for ever.
+        If the jobs differ so much in length that the run would not end.
     """
     results = list(alone)
     busy = [place for place, times in enumerate(alone) if times.mean_s > 0]

@@ -181,7 +181,7 @@ def _begin_iteration(t: TaskRun, b: BackToBack, rules: Rules, job: int, now: flo
 
 @compiled
 def _begin_ready(t: TaskRun, b: BackToBack, now: float) -> None:
-    """Let all that has become ready begin: its lead, or a place in the queue of a device."""
+    """Start all ready tasks: their lead, or their place in the queue of a device."""
     for i in range(t.tally[READY]):
         task = t.ready[i]
         t.waiting[task] = b.predecessors[task]
@@ -195,7 +195,7 @@ def _begin_ready(t: TaskRun, b: BackToBack, now: float) -> None:
 
 @compiled
 def _end_in_iteration(t: TaskRun, b: BackToBack, task: int, end: float) -> None:
-    """Note when a task ends; the last one of an iteration lets the next begin."""
+    """Record the end of a task; the last one of an iteration starts the next."""
     job = b.job[task]
     b.late[job] = max(b.late[job], end)
     b.to_end[job] -= 1
@@ -205,7 +205,7 @@ def _end_in_iteration(t: TaskRun, b: BackToBack, task: int, end: float) -> None:
 
 @inlined
 def _send(x: Sharing, b: BackToBack, rules: Rules, task: int, now: float) -> None:
-    """Let the first byte of a task leave."""
+    """Start the transfer of a task's first byte."""
     c = x.connection_class[task]
     if b.sending[c] == 0:
         x.served[c] = 0.0
@@ -224,7 +224,7 @@ def _send(x: Sharing, b: BackToBack, rules: Rules, task: int, now: float) -> Non
 
 @inlined
 def _end_sending(t: TaskRun, x: Sharing, b: BackToBack, rules: Rules, c: int, now: float) -> None:
-    """Take the tasks out of a class whose last byte leaves."""
+    """Remove the tasks from a class whose last byte leaves."""
     x.served[c] = x.ends_at[x.first[c]]
     b.touched_at[c] = now
     while x.first[c] >= 0 and x.ends_at[x.first[c]] <= x.served[c] * (1.0 + TIE):
@@ -248,7 +248,7 @@ def _end_sending(t: TaskRun, x: Sharing, b: BackToBack, rules: Rules, c: int, no
 
 @inlined
 def _note_send(b: BackToBack, rules: Rules, task: int, now: float) -> None:
-    """Note how long a task sent, unless its iteration began before the last job did."""
+    """Record the transfer time of a task, unless its iteration began before the last job did."""
     job, kind = b.job[task], b.steady[task]
     if b.began[job] < rules.settled:
         return

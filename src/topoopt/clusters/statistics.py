@@ -19,7 +19,7 @@ class CountedJob:
     Attributes
     ----------
     index : int
-        In order of arrival.
+        Position in order of arrival.
     end_s : float
         End at the current pace of iterations; infinite until it is known.
     weights : mapping from seconds to iterations

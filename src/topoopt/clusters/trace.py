@@ -28,7 +28,7 @@ class TraceJob:
     servers : int
         Requested servers, at least 2.
     iterations : float
-        Training steps to do on ``servers`` servers; 0 where ``duration_s`` says it.
+        Training steps to do on ``servers`` servers; 0 with ``duration_s``.
     duration_s : float
         Time of these steps with an ideal switch to itself, data parallel; 0 where ``iterations`` is given. The
         resulting number of steps is the same on every fabric.

@@ -58,7 +58,7 @@ class GeneratorSettings:
         Servers requested over servers of the cluster, on average over time: arrivals a second times servers of a
         job times mean duration, over the servers of the cluster. 0 lets all jobs come at once.
     horizon_s : float
-        Until when jobs come, where their number is not given.
+        End of arrivals, if their number is not given.
     mix : mapping from model to share
         Shares of any sum. Each model gets its share of the jobs to within one job (largest remainders); chance
         decides the order.
@@ -265,7 +265,7 @@ class MixedTraceSettings:
     load : float
         Servers requested over servers of the cluster, on average over time.
     horizon_s : float
-        Until when jobs come, where their number is not given.
+        End of arrivals, if their number is not given.
     jobs : int
         Number of jobs; 0 for all that arrive within the horizon.
 
@@ -291,7 +291,7 @@ class MixedTraceSettings:
 
 @cache
 def mixed_kinds() -> tuple[JobKind, ...]:
-    """Return the kinds of ``data/mixed_jobs.csv``; shares, sizes and durations are ours, and say so."""
+    """Return the kinds of ``data/mixed_jobs.csv``; shares, sizes and durations are ours, and marked so."""
     return TypeAdapter(tuple[JobKind, ...]).validate_python(packaged_rows("clusters", "mixed_jobs"))
 
 

@@ -71,9 +71,9 @@ class Algorithm:
     Attributes
     ----------
     collective : str
-        As in :attr:`Schedule.collective`.
+        See :attr:`Schedule.collective`.
     schedules : tuple of function of ranks to Schedule
-        Between any ranks: one schedule or, cut into more or fewer chunks, several.
+        Schedules between any ranks: one or, cut into more or fewer chunks, several.
     on_links : function of (Topology, members) to tuple of Moves, optional
         In place of ``schedules``, those made for the links among a group of servers, cut into more or fewer parts; none
         where its own links do not join the group, which then takes its rings.

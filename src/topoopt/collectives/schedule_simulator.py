@@ -59,7 +59,7 @@ class PlayedSchedule:
     transfers : int
         Messages: runs of chunks.
     chunks : int
-        In the whole message.
+        Chunks of the whole message.
     fullest : tuple of int
         Chunks that the busiest pair of sender and receiver exchanged in each step.
     """
@@ -349,7 +349,7 @@ def missing_after(collective: str, before: Buffers, after: Buffers) -> int:
 
 
 def play(transfers: Transfers) -> PlayedSchedule:
-    """Play a schedule on real buffers, and return the result.
+    """Execute a schedule on real buffers, and return the result.
 
     Raises
     ------

@@ -68,7 +68,7 @@ class FabricShape:
         Raises
         ------
         InvalidInput
-            Naming the first setting that it knows nothing of; switches are passed over.
+            Naming the first setting that does not apply; switches are skipped.
         """
         values = ((one.name, getattr(self, one.name), one.default) for one in fields(self))
         chosen = {name: value for name, value, usual in values if value != usual}
@@ -167,12 +167,12 @@ def by_group(traffic: Traffic, degree: int, links: str) -> Shares:
 
 
 def all_to_allreduce(traffic: Traffic, degree: int, links: str) -> Shares:
-    """Give every interface to rings of all servers: a pure circulant, as the authors' released code does."""
+    """Use every interface for rings of all servers: a pure circulant, as in the authors' released code."""
     return {tuple(range(traffic.servers)): degree}
 
 
 def by_group_but_one(traffic: Traffic, degree: int, links: str) -> Shares:
-    """Leave one interface for model-parallel links and give the others to groups that share no server.
+    """Leave one interface for model-parallel links and use the others for groups that share no server.
 
     This is ours, for tensor parallelism in pairs: one cable joins a pair, and the replicas of its halves have all
     other interfaces, an odd number, too. Without such groups, or model-parallel traffic, this is ``proportional``.
@@ -221,7 +221,7 @@ DEGREE_SPLITS: Mapping[str, Callable[[Traffic, int, str], Shares]] = {
 MOST_JOINED = 512
 """Servers up to which groups are joined completely: each cable between them is chosen by the demand of all pairs."""
 GROUPS_BY_FAMILY = ("by-group-but-one", "by-group-but-two")
-"""Degree splits whose groups are wired by a family of wirings: strides know even numbers only."""
+"""Degree splits whose groups are wired by a family of wirings: strides allow even numbers only."""
 
 
 def layout_splits(traffic: Traffic, degree: int) -> tuple[str, ...]:

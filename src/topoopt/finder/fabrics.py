@@ -126,7 +126,7 @@ def links_of_wiring(name: str) -> str:
 
 
 def cluster_of_wiring(name: str, degree: int | None = None, links: str | None = None) -> dict[str, Any]:
-    """Return the fields of a cluster that a wiring file says; nothing for a family.
+    """Return the fields of a cluster in a wiring file; nothing for a family.
 
     Parameters
     ----------

@@ -132,7 +132,7 @@ def checked_demand(demand_bytes: Demand, ports: int) -> Demand:
 
 
 NORM = 12
-"""Times are compared by their p-norm: nearly the slowest, but a second slowest counts where the slowest are alike."""
+"""Exponent of the norm that compares times: nearly the slowest, with the next slowest to break ties."""
 NO_PORTS = 1e3
 """A byte without a circuit where there are no electrical ports, in bytes over one: to be avoided at any price."""
 
@@ -142,9 +142,9 @@ def improved_circuits(
 ) -> Circuits:
     """Return circuits from which no single exchange makes the all-to-all faster.
 
-    From those of :func:`regional_circuits`, going on at saturated pairs, and from none at all: a circuit is added, or
-    taken away, or two of them, i–k and j–l, become i–j and k–l; again and again whichever helps most. The better of
-    both ends counts.
+    Starts are those of :func:`regional_circuits`, continued at saturated pairs, and no circuits. Each step adds or
+    removes a circuit, or replaces i–k and j–l by i–j and k–l, whichever helps most. The better of both results
+    is returned.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def _changed(servers: int, *cables: tuple[Circuits, Circuits, int]) -> Circuits:
 MOST_CHOICES = 5_000
 """Choices (pairs times circuits of a pair) up to which the program is tried; 16 servers of 6 ports make 840."""
 TIME_LIMIT_S = 60.0
-"""After so long the integer program is given up."""
+"""Time limit of the integer program."""
 
 
 def best_regional_circuits(
@@ -303,7 +303,7 @@ def _rows(
 def mixnet(request: FabricRequest) -> Fabric:
     """Return the electrical fat-tree, of full bisection, and the rule by which circuits follow the traffic.
 
-    A quarter of a server's ports is electrical, and at least one, unless the shape says how many. Groups get no
+    A quarter of a server's ports is electrical, and at least one, unless the shape gives the number. Groups get no
     rings of their own: these go in member order over the electrical fabric.
 
     Raises

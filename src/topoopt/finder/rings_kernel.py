@@ -83,7 +83,7 @@ def hamiltonian_cycles(cables: Cables, room: Room, seed: int, budget: int, cycle
 
 @compiled
 def _take_two_each(cables: Cables, room: Room, sets: int, budget: int) -> int:
-    """Put two spare cables of every member into each set; return the steps, ``budget`` or more if it fails.
+    """Add two spare cables of every member to each set; return the steps, ``budget`` or more if it fails.
 
     A member that lacks a cable starts a random trail, by turns over spare cables and over cables of the set.
     When a spare one leads to a member that lacks one too, all cables of the trail change sides.
@@ -265,7 +265,7 @@ def short_tour(cost: Floats, start: int, symmetric: bool, order: Ints, taken: In
 
 @compiled
 def _two_opt(cost: Floats, order: Ints) -> None:
-    """Turn parts of the tour around as long as that makes it shorter."""
+    """Reverse parts of the tour as long as that makes it shorter."""
     size = len(cost)
     improved = True
     while improved:

@@ -56,9 +56,9 @@ def nearest(size: int, count: int, links: str, also: tuple[int, ...] = ()) -> tu
 def lower_bound(size: int, count: int, links: str, also: tuple[int, ...] = ()) -> tuple[int, ...]:
     """Return the first unused candidates at or above a geometric sequence (the authors' released code).
 
-    The ratio is the span of the candidates to the power 1/count, or 1/(count-1) in directed mode. Faithful
-    to the release, p and n-p may both be taken in duplex mode, which gives parallel links. Above the
-    last candidate the largest unused one is taken.
+    The ratio is the span of the candidates to the power 1/count, or 1/(count-1) in directed mode. Faithful to the
+    release, p and n-p may both be taken in duplex mode, which gives parallel links. Above the last candidate the
+    largest unused one is chosen.
 
     Examples
     --------
@@ -252,7 +252,7 @@ def fit_demand(
 ) -> tuple[int, ...]:
     """Return the strides times the unit u (mod size) that minimize bytes × hops; u = 1 if none is better.
 
-    Above 8,192 servers they are left as they are.
+    Above 8,192 servers they are unchanged.
 
     Multiplying every stride by a u without a factor in common with ``size`` renumbers the servers, so
     diameter and average hops stay; the distance D becomes as long as D/u was.

@@ -77,7 +77,7 @@ _LARGEST = 2048
 """Servers; of more the hops of all pairs take longer than a placement gains."""
 _MOST_ENTRIES = 4_000_000
 _VISITS = 5_000_000
-"""Entries of demand that are looked at: 30 ms or so."""
+"""Most entries of demand examined: about 30 ms."""
 _STEPS_A_SERVER = 1000
 _COOLS = 1e-3
 _EVEN = 0.25
@@ -199,7 +199,7 @@ def _wire_rings(wiring: Wiring, shares: Shares, rule: str, traffic: Traffic) -> 
 
 
 def _wire_matchings(wiring: Wiring, mp_bytes: Floats, damping: str) -> None:
-    """Spend the interfaces that are left on the heaviest pairs, one matching after the other."""
+    """Assign the remaining interfaces to the heaviest pairs, one matching after the other."""
     demand = mp_bytes.copy()
     while len(able := np.flatnonzero(wiring.free > 0)) > 1:
         left = demand[np.ix_(able, able)]
@@ -217,7 +217,7 @@ def _wire_matchings(wiring: Wiring, mp_bytes: Floats, damping: str) -> None:
 
 
 def _prefer_far(left: Floats, wiring: Wiring, able: Ints) -> None:
-    """Give pairs that are still far apart a slightly larger demand than others of equal demand.
+    """Increase the demand of distant pairs slightly over that of others of equal demand.
 
     This is ours, the paper leaves ties open; else a uniform all-to-all would get links that the rings
     already have. On large fabrics chance does the same (see :mod:`topoopt.finder.wiring`).
@@ -227,7 +227,7 @@ def _prefer_far(left: Floats, wiring: Wiring, able: Ints) -> None:
 
 
 def _without_leftover(shares: Shares, traffic: Traffic, degree: int) -> Shares:
-    """Give an odd interface without other use to the rings of all servers, to be chosen with them."""
+    """Use an odd, otherwise unused interface for the rings of all servers, to be chosen with them."""
     everyone = tuple(range(traffic.servers))
     alone = list(shares) == [everyone] and not traffic.mp_bytes
     return {everyone: degree} if alone else shares
@@ -246,7 +246,7 @@ def _matrix_fits(servers: int, degree_split: str) -> bool:
 def placed(wiring: DirectWiring, traffic: Traffic, seed: int) -> DirectWiring:
     """Return the wiring with its servers renumbered for the traffic; itself where that gains nothing.
 
-    The recipe then says the ``place`` of each server in the wiring as it was.
+    The recipe then has the ``place`` of each server in the original wiring.
     """
     demand = _demand(traffic)
     if demand is None:

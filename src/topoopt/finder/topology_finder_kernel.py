@@ -74,9 +74,9 @@ def _moved(
 
 @entry
 def take_circuits(demand: Floats, src_free: Ints, dst_free: Ints, circuits: Ints, best: Ints) -> None:
-    """Give the pair of most demand a circuit and halve its demand, until ports or demand run out.
+    """Assign a circuit to the pair of most demand and halve its demand, until ports or demand run out.
 
-    Among equal pairs, the first by (src, dst) is taken. One array for both ``free`` serves duplex circuits, with
+    Among equal pairs, the first by (src, dst) is chosen. One array for both ``free`` serves duplex circuits, with
     demand above the diagonal only. Changes all its arguments; ``best`` is room to work in.
     """
     servers = len(demand)

@@ -39,7 +39,7 @@ def match_duplex(demand_bytes: Floats) -> _Pairs:
     """Return the maximum-weight matching; the weight of a pair is its bytes in both directions.
 
     Pairs without demand stay apart. If joining i and i + n/2 is as good as anything can be (as it is for a
-    uniform all-to-all), that is taken, since it keeps a circulant a circulant.
+    uniform all-to-all), that is chosen, since it keeps a circulant a circulant.
 
     Parameters
     ----------

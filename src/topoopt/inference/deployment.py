@@ -44,8 +44,8 @@ class DeploymentFigure:
 
 
 MODES = ("prefill-first", "chunked", "disaggregated")
-"""``prefill-first``: a replica stops decoding while it reads a prompt. ``chunked``: pieces of prompts ride along with
-the decodes of a step. ``disaggregated``: prompts are read by one pool and answered by another."""
+"""``prefill-first``: a replica stops decoding during a prefill. ``chunked``: pieces of prompts are added to
+decode steps. ``disaggregated``: one pool for prefill and one for decoding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class Pool:
     parallelism : Parallelism
     replicas : int
     max_batch : int
-        Requests that a replica answers at once, at most, over all its copies of attention.
+        Most concurrent requests of a replica, over all its copies of attention.
     token_budget : int
         Tokens that a step of a replica takes at most: decodes, and pieces of prompts.
     """
@@ -150,7 +150,7 @@ class EngineMemory:
 
 @lru_cache(maxsize=64)
 def engine_memory(engine: str, version: str = "") -> EngineMemory:
-    """Return the memory overhead of an engine version, by default the newest; an unknown engine is taken as vLLM."""
+    """Return the memory overhead of an engine version, by default the newest; an unknown engine counts as vLLM."""
     named = [(row["engine"], row) for row in packaged_rows("inference", "engine_memory")]
     name = engine.strip().lower() if engine.strip().lower() in dict(named) else "vllm"
     rows = [row for one, row in named if one == name]
@@ -188,7 +188,7 @@ class EngineSettings:
     adapters, adapter_rank : int
         LoRA adapters that are held in memory together, and their rank; 0 for none.
     engine, version : str
-        The engine whose step times are taken and whose memory is counted; ``""`` for the mean of all engines.
+        The engine whose step times and memory are used; ``""`` for the mean of all engines.
     max_batch, token_budget : int
         Requests and tokens of a step of an attention copy, as in the engine's trial run.
     """

@@ -26,7 +26,7 @@ from topoopt.pricing import OwnershipTerms, Pricing, known_price, ownership
 from topoopt.workloads.transformer import TransformerModel
 
 MOST_TRIED = 40
-"""Deployments that are tried on a fabric, after which the best so far is taken, though another's bound is higher."""
+"""Most deployments simulated on a fabric; then the best so far is used, though another's bound is higher."""
 CLOSE = 2e-3
 """Rates that differ by less are equal."""
 
@@ -233,7 +233,7 @@ def compare_serving(
     Raises
     ------
     Infeasible
-        If the model does not fit, or no split answers in time: with the best that there is.
+        If the model does not fit, or no split meets the objectives: with the best one found.
     """
     cluster = question.cluster
     cache_element_bytes(settings.kv_precision)  # an unknown format or engine is no split that does not fit

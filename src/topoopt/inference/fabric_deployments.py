@@ -33,11 +33,11 @@ class SplitRates:
     prompt_s, token_s : float
         Times of a request that has the replica to itself.
     stage_s : float
-        After which the next prompt is taken; as many as copies of attention at a time.
+        Interval between prefills; as many at a time as copies of attention.
     slack : float
         Time that a prompt may wait, in units of ``stage_s``.
     max_batch : int
-        Requests that it answers at once, at most.
+        Most concurrent requests.
     """
 
     parallelism: Parallelism
@@ -61,7 +61,7 @@ class Contender:
 def contenders(
     rates: Sequence[SplitRates], accelerators: int, settings: EngineSettings, most: int
 ) -> tuple[list[Contender], int]:
-    """Return the best deployments, the largest bound first, and how many were looked at.
+    """Return the best deployments, the largest bound first, and the number considered.
 
     For a pair of splits, all numbers of prefill replicas are considered, with as many decode replicas as then fit;
     and each split as one pool that does both. Among equal bounds, the one with fewer accelerators per replica

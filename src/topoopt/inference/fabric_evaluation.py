@@ -91,7 +91,7 @@ class OnFabric:
     per_request : ServingTraffic
         Traffic at one request per second.
     largest_rate_per_s : float
-        Requests a second that are answered in time, on the mean.
+        Mean requests/s that meet the objectives.
     binds : str
         Resource that limits the rate.
     expected : Expected
@@ -110,7 +110,7 @@ class OnFabric:
 
     @property
     def in_time(self) -> bool:
-        """Whether the rate of the load is answered in time."""
+        """Whether the rate of the load meets the objectives."""
         return 0 < self.load.requests_per_s <= self.largest_rate_per_s * (1 + 1e-3)
 
     @property
@@ -128,7 +128,7 @@ class OnFabric:
 def best_on(name: str, served: Served, laws: PoolLaws, question: FabricQuestion) -> OnFabric:
     """Return the best that a fabric can be for a deployment: the largest rate in time, then the shortest request.
 
-    At a rate that several wirings answer in time the one with the shortest request is best.
+    Where several wirings serve the rate in time, the one with the shortest request is best.
 
     Raises
     ------

@@ -62,7 +62,7 @@ class Asked:
     ----------
     given : Deployment or None
     pairing : tuple of str
-        Names of pairings that the router knows.
+        Names of pairings that the router supports.
     """
 
     given: Deployment | None = None
@@ -75,7 +75,7 @@ HITS = 0.563
 SERVER, PORT_BPS = 8, 400e9
 """Accelerators of a server, each with a port."""
 ANSWER_SHARE = 168 / 608
-"""Tokens of answers over those of prompts, published with the figures."""
+"""Ratio of output to input tokens, published with the figures."""
 _SWITCHLESS = 20.6, 56.2
 """Percent of cost-effectiveness that arXiv 2605.00254 gives."""
 _REQUESTS = 3000
@@ -112,7 +112,7 @@ def published_orderings() -> tuple[PublishedOrdering, ...]:
 def switch_prices_usd(switch: ServedFabric, row: ServedFabric, accelerators: int) -> dict[str, float]:
     """Return the cost of a switched network, and the cost at which another one's published gain is reached.
 
-    Both in dollars an accelerator. What a dollar of network costs in an hour is taken from the two rows themselves.
+    Both in dollars per accelerator. The hourly cost of a dollar of network is derived from the two rows.
     """
     hours = [one.usd_per_hour or 0.0 for one in (switch, row)]
     networks = [one.cost_usd or 0.0 for one in (switch, row)]
@@ -226,7 +226,7 @@ def _asked(model: str, words: Mapping[str, Any], answers: int, load: RequestLoad
 
 
 def _reads(model: str, words: Mapping[str, Any], figure: DeploymentFigure) -> PublishedOrdering:
-    """Return the tokens that a server reads in steps as large as those of the profile."""
+    """Return the input tokens/s of a server in steps as large as those of the profile."""
     answers = parse_pool(words["decode"], "decode")[1].accelerators
     row = _asked(model, words, answers, _load(figure))
     each = max(words["token_budget"] // int(figure.prompt_tokens), 1)
@@ -249,7 +249,7 @@ def _reads(model: str, words: Mapping[str, Any], figure: DeploymentFigure) -> Pu
 
 
 def _with_hits(computed: PublishedOrdering, figure: DeploymentFigure) -> PublishedOrdering:
-    """Return the tokens that come in, where a share of them needs no reading."""
+    """Return the arriving input tokens, where a share of them is cached."""
     return _row(
         f"tokens a second that a server of prefill {figure.name}, EP{figure.ranks}",
         computed.ours / (1 - HITS),

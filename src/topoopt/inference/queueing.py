@@ -4,7 +4,7 @@ By Little's law ``c = X * (TTFT + (o - 1) * TPOT)`` holds exactly for ``c`` clie
 once, at a throughput of ``X`` requests per second. The time per token is that of a step with all of them, plus the
 prompts added to steps meanwhile: each request sees ``(B - 1) / o`` of them per token. vLLM, SGLang and
 TensorRT-LLM prefill prompts in the decode steps of others (chunked prefill, Agrawal et al., Sarathi-Serve, OSDI
-2024), which read the weights once for both: a prompt adds its arithmetic and its pairs, not a step of its own.
+2024), which read the weights once for both: a prompt adds its arithmetic and its pairs, not a separate step.
 """
 
 import math
@@ -24,7 +24,7 @@ class ClosedLoop:
 
     Attributes
     ----------
-    batch : requests that are answered at once
+    batch : concurrent requests
     tpot_s, ttft_s : seconds
     requests_per_s : of a replica
     """
@@ -55,9 +55,9 @@ def waiting_share(servers: int, offered: float) -> float:
 
 
 def prompt_wait_s(rate_per_s: float, service_s: float, stages: int = 1, readers: int = 1) -> float:
-    """Return the mean wait for replicas that read prompts of equal length, one after the other; inf if too many.
+    """Return the mean wait for prefill replicas with prompts of equal length, one at a time; inf if overloaded.
 
-    A router that knows who is free makes one queue of them: waits are half of those with services of random length,
+    A router that tracks idle replicas makes one queue of them: waits are half of those with services of random length,
     which is exact of one replica. A pipeline takes the next prompt after a stage's share of the time.
 
     Parameters
@@ -111,7 +111,7 @@ def busy_limits(slack: Floats, readers: int, share: float = 0.9) -> Floats:
     Parameters
     ----------
     slack : float64 array
-        Waits in units of a prompt's service; below 0 there is none, and the answer is 0.
+        Waits in units of a prompt's service; below 0 there is none, and the result is 0.
     """
     low, high = np.zeros(slack.shape), np.ones(slack.shape)
     for _ in range(_HALVINGS):
@@ -131,7 +131,7 @@ def place_wait_s(places: float, busy_places: float, holding_s: float) -> float:
 
     Examples
     --------
-    One place that is taken half of the time is waited for as long as it is held.
+    A place occupied half of the time has a mean wait equal to its service time.
 
     >>> round(place_wait_s(1, 0.5, 3.0), 9)
     3.0
@@ -166,7 +166,7 @@ def closed_loop(
 
 
 def prompt_each_s(one: Replica, law: Constants, batch: Number, prompt: Number) -> Floats:
-    """Return the seconds of one prompt of several that are read together: one on each copy of attention."""
+    """Return the seconds per prompt of a joint prefill: one prompt on each copy of attention."""
     beside = np.minimum(one.attention_data, batch)
     return prompt_step_s(one, law, beside * prompt, beside) / beside
 

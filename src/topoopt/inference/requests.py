@@ -1,4 +1,4 @@
-"""Requests: arrival times, lengths of prompts and answers, and shared prompt blocks."""
+"""Requests: arrival times, input and output tokens, and shared prompt blocks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -70,7 +70,7 @@ MOST_TOKENS = 10_000_000
 
 @dataclass(frozen=True, slots=True)
 class Lengths:
-    """Distribution of the tokens of prompts, or of answers.
+    """Distribution of input or output tokens.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class Requests:
         Names of the blocks of :data:`BLOCK_TOKENS` tokens that prompts are made of, from their begin; equal names are
         equal prefixes. Without any, prompts have nothing in common.
     clients : int
-        Clients of a closed loop, each of which sends its next request when the one before is answered; 0 for timed
+        Clients of a closed loop, each sending its next request after the previous answer; 0 for timed
         arrivals.
     """
 
@@ -157,7 +157,7 @@ class Requests:
 
     @property
     def tokens(self) -> int:
-        """Tokens of all prompts and answers."""
+        """Input and output tokens of all requests."""
         return int(self.input_tokens.sum() + self.output_tokens.sum())
 
     def at_rate(self, factor: float) -> "Requests":
@@ -277,7 +277,7 @@ def draw_requests(
     Parameters
     ----------
     rate_per_s
-        Requests a second; of a closed loop it says nothing.
+        Requests/s; not meaningful for a closed loop.
     """
     if not 1 <= count <= MOST_REQUESTS:
         raise InvalidInput(f"requests: expected 1 to {MOST_REQUESTS:,} of them, got {count}")

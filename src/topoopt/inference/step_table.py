@@ -54,7 +54,7 @@ class StepTable:
     decode_s_per_token : float
         Seconds for each token of the caches that decodes look at.
     prefill_s_per_pair : float
-        Seconds for each pair of tokens that reading a prompt looks at.
+        Seconds per pair of tokens in the attention of a prefill.
     stages : int
         Pipeline stages; a step of ``base_s`` goes through all of them, and another may start after a stage's share.
     halves : Halves or None

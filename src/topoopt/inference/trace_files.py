@@ -13,7 +13,7 @@ from topoopt.inference.requests import BLOCK_TOKENS, MOST_REQUESTS, MOST_TOKENS,
 from topoopt.schema.files import read_text
 
 Row = tuple[float, int, int, list[int]]
-"""Seconds, tokens of the prompt and of the answer, names of the prompt's blocks."""
+"""Seconds, input and output tokens, names of the prompt's blocks."""
 
 MOONCAKE = ("timestamp", "input_length", "output_length")
 AZURE = ("TIMESTAMP", "ContextTokens", "GeneratedTokens")
@@ -22,7 +22,7 @@ MOST_BLOCK = 2**62
 
 
 def read_requests(path: str) -> Requests:
-    """Return the requests of a trace; which kind it is, its first line says.
+    """Return the requests of a trace, whose first line gives its kind.
 
     Mooncake's lines have ``timestamp`` (ms), ``input_length``, ``output_length`` and ``hash_ids``, one for each 512
     tokens of the prompt. Azure's columns are ``TIMESTAMP`` (a date and time), ``ContextTokens`` and

@@ -130,7 +130,7 @@ def wrong_kind(path: str, *expected: str) -> InvalidInput | None:
 
 @contextmanager
 def expecting(path: object, *expected: str) -> Iterator[None]:
-    """Turn read errors of a file of another kind than expected into one that names its kind and verbs."""
+    """Convert read errors of a file of an unexpected kind to one that names its kind and verbs."""
     try:
         yield
     except InvalidInput:
@@ -158,7 +158,7 @@ def file_kind(path: str) -> str | None:
 
 
 def of_bytes(data: bytes, suffix: str, path: str) -> str | None:
-    """Return the kind of a file's content; the suffix says it where the content is not text."""
+    """Return the kind of a file's content; by its suffix if the content is not text."""
     if data.startswith(b"PK\x03\x04"):
         return _of_archive(path)
     begins = data[:64].lstrip().lower()

@@ -27,7 +27,7 @@ class TrafficWork:
     name : str
         The file's.
     demand : Traffic
-        Without all-to-all groups: they are transfers here.
+        Traffic without all-to-all groups, which are transfers here.
     origin : str
         Description of the source; by default a matrix.
     compute_s : float
@@ -54,7 +54,7 @@ class TrafficWork:
         return cluster.total_accelerators
 
     def tokens(self) -> None:
-        """Return none: a matrix says bytes only."""
+        """Return none: a matrix has bytes only."""
 
     def plain_strategy(self, servers: int) -> ParallelStrategy:
         """Return the strategy of no operators."""

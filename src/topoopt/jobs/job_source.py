@@ -26,7 +26,7 @@ from topoopt.workloads.transformer import (
 @shows_itself
 @dataclass(frozen=True, slots=True)
 class ModelList:
-    """All models, or the one that was named; ``named`` says which."""
+    """One model, ``named``, or all of them."""
 
     models: tuple[ListedModel, ...]
     transformers: tuple[ListedTransformer, ...]

@@ -54,7 +54,7 @@ class JobRequest:
     cluster, settings : mapping
         Fields of :class:`~topoopt.catalog.ClusterSpec` and of :class:`~topoopt.jobs.JobSettings`.
     search : mapping
-        Options of the search; the search room knows which there are.
+        Options of the search, defined in the search room.
     files : tuple of str
         The files read so far.
     places : mapping
@@ -81,7 +81,7 @@ class JobRequest:
     described: Described | None = None
 
     def overlaid(self, above: "JobRequest") -> "JobRequest":
-        """Return this request with everything replaced that ``above`` says."""
+        """Return this request with the values of ``above`` replaced."""
         plain: dict[str, Any] = {name: getattr(above, name) or getattr(self, name) for name in _PLAIN}
         merged: dict[str, Any] = {name: {**getattr(self, name), **getattr(above, name)} for name in _MERGED}
         words = {name for name in _PLAIN if getattr(above, name)}.union(
@@ -237,7 +237,7 @@ def job_from_mapping(mapping: Any, path: str | Path) -> JobRequest:
 
 
 def read_cluster_part(path: str | Path) -> dict[str, Any]:
-    """Return the fields of :class:`~topoopt.catalog.ClusterSpec` that a cluster file says."""
+    """Return the fields of :class:`~topoopt.catalog.ClusterSpec` in a cluster file."""
     return validated(ClusterPart, read_yaml(path), str(path)).model_dump(exclude_none=True)
 
 

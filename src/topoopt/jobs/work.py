@@ -101,7 +101,7 @@ class OperatorsWork:
 ORDER = "tp-cp-ep-dp-pp"
 """Default order of ranks, the first changing fastest (Megatron-LM)."""
 PLAIN = "1f1b"
-"""The schedule of stages that names do not say."""
+"""Schedule of stages where names have none."""
 Words = Mapping[str, int | float | str | bool]
 """A configuration by its fields, those of :class:`topoopt.transformers.Configuration`."""
 
@@ -241,7 +241,7 @@ class TransformerWork:
     capacity_bytes : float
         Memory of an accelerator that there is for all of it.
     published : tuple of PublishedLayout
-        Ways of training that are known from publications, where there are some for this model or one like it.
+        Published training configurations of this model or a similar one, if any.
     interval_share : float or None
         Share of an iteration time by which 80 % of measured runs of other stacks are off at most
         (:attr:`topoopt.transformers.Quality.interval_share`); None in older files.
@@ -339,10 +339,10 @@ def layout_name(configuration: Words) -> str:
 def operators_work(
     graph: OperatorGraph, cluster: ClusterSpec, settings: JobSettings, profiles: tuple[Profile, ...] = ()
 ) -> OperatorsWork:
-    """Return the operators, timed as the settings say, or by the user's own ``profiles``.
+    """Return the operators, timed by the settings, or by the user's own ``profiles``.
 
     The authors' profiles hold for the accelerator and precision that they were measured on. For any other the
-    roofline is taken, and every operator's time says so.
+    roofline is used, as every operator's time records.
 
     Raises
     ------

@@ -77,7 +77,7 @@ class Constant:
 
     @property
     def source(self) -> str:
-        """Whether the value is ``fitted``, or that of the ``start``, for the runs have no say in it."""
+        """Whether the value is ``fitted``, or that of the ``start``, since the runs do not depend on it."""
         return "start" if self.value == self.start else "fitted"
 
     def position(self, value: float) -> float:

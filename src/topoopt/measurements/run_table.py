@@ -25,7 +25,7 @@ SIZED = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg])i?", re.IGNORECASE)
 SIZES = {"k": 2**10, "m": 2**20, "g": 2**30}
 """Suffixes of counts: a sequence of 8k has 8,192 tokens, and a batch of 4M about as many as 512 of them."""
 EMPTY_WORDS = ("nan", "na", "n/a", "null", "-", "–", "—", "?", "unknown", "unspecified", "not stated")
-"""Cells that say no more than an empty one."""
+"""Cells equivalent to an empty one."""
 RunT = TypeVar("RunT")
 _SIGNS = (
     (r"#\s*-?\s*(of\b)?|\b(number|num|no)\.?\s*of\b", " num "),
@@ -251,7 +251,7 @@ def _needed(known: RunColumns) -> str:
 
 
 def text(row: Row, column: str) -> str:
-    """Return a cell without blanks around it; a column that is not there is empty, and so is ``n/a`` and its like."""
+    """Return a cell without blanks around it; missing columns, ``n/a`` and the like are empty."""
     cell = LINK.sub(r"\1", row.get(column) or "").strip().strip("*`").strip()
     return "" if cell.lower() in EMPTY_WORDS else cell
 

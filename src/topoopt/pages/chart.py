@@ -258,7 +258,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class TimelineChart:
-    """Bars over time, in lanes from the top down; the renderer chooses ms, s or h and says so.
+    """Bars over time, in lanes from the top down; the renderer chooses ms, s or h.
 
     Attributes
     ----------

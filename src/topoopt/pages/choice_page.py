@@ -319,7 +319,7 @@ def _neighbors(choice: Choice) -> list[str]:
 
 
 def _drawn(choice: Choice, other: Evaluated) -> str:
-    """Return in how many price draws another network costs less, unless nearly all or none say the same."""
+    """Return the number of price draws in which another network costs less, unless nearly all or none agree."""
     share = choice.cheaper_share(other)
     if share is None or not 1 - SURE < share < SURE:
         return ""

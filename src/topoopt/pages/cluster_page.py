@@ -32,7 +32,7 @@ MILLISECONDS = ("ms", 1e-3)
 
 
 def cluster_page(result: ClusterResult) -> Page:
-    """Return everything that there is to say about a trace on one or more fabrics."""
+    """Return the page of a trace on one or more fabrics."""
     jobs = len(result.fabrics[0].jobs) if result.fabrics else 0
     cluster = f"{result.degree} × {format_bandwidth(result.bandwidth_bps)}"
     if not result.fabrics:
@@ -297,7 +297,7 @@ def servers_busy(result: ClusterResult) -> LineChart:
 def occupancy(number: int, run: FabricRun, servers: int) -> TimelineChart:
     """Return the jobs on each server over time, colored by model.
 
-    ``number`` tells the charts of fabrics of one name apart.
+    ``number`` distinguishes the charts of fabrics of one name.
     """
     bars = [
         Bar(first, job.start_s, job.end_s, job.model, _label(job), last - first + 1)

@@ -24,7 +24,7 @@ TASKS = 3
 
 
 def comparison_page(comparison: Comparison) -> Page:
-    """Return everything that there is to say about one job on several fabrics."""
+    """Return the page of one job on several fabrics."""
     rows = comparison.fabrics
     own = rows[0].outcome
     several = [_fidelities(comparison), _tasks(comparison)] if len(comparison.simulators) > 1 else []

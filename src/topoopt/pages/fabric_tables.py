@@ -34,7 +34,7 @@ def time_by_fabric(rows: Sequence[ComparedFabric], waits: Sequence[Mapping[str, 
     ----------
     waits
         Seconds without computation by cause, despite free communication, for each fabric. Without them the bars of
-        a transformer cannot separate these from computation, and say so.
+        a transformer cannot separate these from computation, as noted.
     """
     causes = dict.fromkeys(cause for each in waits for cause, wait_s in each.items() if wait_s > 0)
     known = [{cause: each.get(cause, 0.0) for cause in causes} for each in waits or [{}] * len(rows)]

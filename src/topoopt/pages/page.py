@@ -130,7 +130,7 @@ class Page:
     kind : str
         Kind of answer, such as ``plan``, ``comparison`` or ``cluster``.
     headline : str
-        The answer in a sentence or two; the first one says the most.
+        Summary of the answer in one or two sentences, the most important first.
     warnings : tuple of str
         Caveats about the figures.
     key_numbers : mapping

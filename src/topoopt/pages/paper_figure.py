@@ -80,7 +80,7 @@ def draw(chart: Chart, formats: Sequence[str]) -> dict[str, bytes]:
 
 
 def _write_around(figure: Figure, axes: Axes, chart: Chart) -> None:
-    """Put the title above the axes, the legend below them and the note below that, none over another."""
+    """Place the title above the axes, the legend below them and the note below that, without overlap."""
     figure.canvas.draw()
     scale = figure.dpi / 72
     box = axes.get_tightbbox()

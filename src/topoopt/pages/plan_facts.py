@@ -1,4 +1,4 @@
-"""A plan in facts and charts, whatever its work: its network, its time, its bound, links, rings and hops."""
+"""A plan of any work in facts and charts: its network, its time, its bound, links, rings and hops."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -144,7 +144,7 @@ def bounds_facts(plan: Plan) -> Entries:
 
 
 def trust(plan: Plan) -> Section:
-    """Return everything that is needed to make the plan again, and to know how its numbers were counted."""
+    """Return the facts needed to reproduce the plan and its numbers."""
     made = {
         **work_page(plan).made_by(plan),
         "topoopt": plan.provenance.version,
@@ -234,7 +234,7 @@ def topology_circle(plan: Plan, result: SimResult) -> CircleChart:
     """Return every link, the rings of the widest groups, and the routes that can be selected.
 
     Routes by coin change are the same from every server, so that those of server 0 are enough. Of other routes
-    those of the pairs with the most bytes are taken where there are too many.
+    the pairs with the most bytes are shown where there are too many.
     """
     topology = plan.fabric.topology
     columns = zip(

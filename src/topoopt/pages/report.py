@@ -108,7 +108,7 @@ def plan_page(plan: Plan) -> Page:
 
 
 def plan_report(plan: Plan) -> Page:
-    """Return everything that there is to say about a plan; its iteration is simulated again for the details."""
+    """Return the page of a plan; its iteration is simulated again for the details."""
     result = simulated(plan.job, plan.strategy, plan.fabric, plan.outcome.simulator)
     rows = compared_fabrics(plan)
     work = work_page(plan)

@@ -285,7 +285,7 @@ def _block(block: Block, width: str) -> str:
 
 
 def _heading(title: str) -> str:
-    """Return the heading of a block; none where the section's says it all."""
+    """Return the heading of a block; none where the section's suffices."""
     return f"<h3>{escape(title)}</h3>" if title else ""
 
 

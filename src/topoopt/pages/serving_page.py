@@ -254,7 +254,7 @@ def _gains(answer: ServingAnswer) -> tuple[Section, ...]:
 
 
 TIMES = {"first token": "ttft", "each other token": "tpot", "of that in queues": "queue"}
-"""Whose mean and percentiles are shown."""
+"""Times shown with mean and percentiles."""
 
 
 def _distribution(name: str, title: str, values: Floats, goal_s: float) -> LineChart:

@@ -156,7 +156,7 @@ def _split(least: Sequence[int], width: int) -> list[list[int]]:
 
 
 def _widened(block: list[int], least: Sequence[int], full: Sequence[int], width: int) -> dict[int, int]:
-    """Give the rest of the line to the last column, then to headings that would wrap."""
+    """Assign the rest of the line to the last column, then to headings that would wrap."""
     spare = max(width - _taken(least, block), 0)
     sizes = {column: least[column] for column in block}
     for column in [block[-1], *block[:-1]]:

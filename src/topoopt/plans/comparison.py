@@ -101,7 +101,7 @@ class Comparison:
     terms : OwnershipTerms, optional
         Terms of the cost of ownership; None in files of older versions.
     assumed : str
-        The network that was taken because none was given; a comparison that is read from a file says nothing.
+        The default network, if none was given; empty for a comparison read from a file.
     interval_share : float or None
         Error of a transformer's iteration times, see :class:`topoopt.jobs.TransformerWork`.
     """

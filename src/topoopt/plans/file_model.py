@@ -3,7 +3,7 @@
 A plan file is also the output of ``topoopt plan --json``. Everything needed to simulate, price or redo the plan is in
 it; nothing in it refers to other files.
 
-The keys of a plan file that say how a transformer is trained: its shapes, and every layout that was tried.
+The keys of a plan file for the training of a transformer: its shapes, and every layout that was tried.
 
 Shapes, chunks, exchanges and synchronizations are written by the fields of their nouns.
 """

@@ -120,7 +120,7 @@ class ChosenWiring:
     strides_time_s : float, optional
         The least iteration time on strides that the same search has found.
     over_strides : float, optional
-        That time over the plan's, minus 1.
+        Time of strides relative to the plan's, minus 1.
     """
 
     family: Name
@@ -340,7 +340,7 @@ class Plan:
         return ask("simulate", self, simulator=simulator, **words)
 
     def compare(self, **words: Any) -> Any:
-        """Put the plan's job on other fabrics; see :func:`topoopt.compare`."""
+        """Compare the plan's job on other fabrics; see :func:`topoopt.compare`."""
         return ask("compare", self, **words)
 
     def report(self, out: str, **words: Any) -> Any:

@@ -61,7 +61,7 @@ SPREADS: Mapping[str, tuple[float, float]] = {
     "recalled": (0.5, 2.0),
     "assumed": (0.5, 2.0),
 }
-"""Low and high over the listed value where no source says them, by the confidence in it. Assumed: shops and papers that
+"""Low and high over the listed value if no source gives them, by the confidence in it. Assumed: shops and papers that
 were found for one part of one year are as far apart as ``published``."""
 
 
@@ -72,9 +72,9 @@ class BillLine:
     Attributes
     ----------
     unit_usd, total_usd : float or None
-        None where the price list does not say it.
+        None where the price list has none.
     unit_low_usd, unit_high_usd : float or None
-        Between which the price of one may lie.
+        Range of the unit price.
     bandwidth_bps : float or None
         Speed of the part, None where it has none.
     basis : str
@@ -203,7 +203,7 @@ def bill_of_materials(
         A name of :data:`topoopt.catalog.NETWORKS`.
     bandwidth_bps
         Bandwidth of one interface. Where ports are counted, prices between listed speeds are interpolated; else the
-        next faster part is bought. The line says so.
+        next faster part is bought, as its line states.
     accounting
         Parts that are counted; everything by default. Power is that of the parts counted.
     options

@@ -334,7 +334,7 @@ def technology_rows(
 
 
 def _port_usd(technology: str, prices: PartTable) -> float | None:
-    """Return the price of a port; a list that does not tell circuit switches apart has one for all that are sold."""
+    """Return the price of a port; a list that does not distinguish circuit switches has one price for all of them."""
     item = PORT_OF_TECHNOLOGY.get(technology)
     if item is None:
         return None

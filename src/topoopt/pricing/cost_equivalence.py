@@ -93,9 +93,9 @@ def equivalent_fat_tree(
     """Return the fastest full-bisection fat-tree that costs no more than TopoOpt on the same servers.
 
     Its servers have up to ``degree`` equal interfaces, or ``evenly`` a number that divides it, so that accelerators
-    can share them alike. Of whole switches only listed speeds can be bought. By the port a price is taken at the
+    can share them alike. Whole switches come in listed speeds only. By the port a price is taken at the
     listed speeds and interpolated between them, as if there were parts of any speed. Where not even the cheapest
-    interface can be paid, servers share one, and the note says so.
+    interface can be paid, servers share one, as noted.
 
     Raises
     ------

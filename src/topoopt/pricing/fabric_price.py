@@ -30,7 +30,7 @@ class FabricPrice:
     note_by_port : str, optional
         The caveat where ports are counted, not whole switches.
     optics : tuple of str
-        Technologies of its optical devices; the first that is large enough is taken.
+        Technologies of its optical devices; the first that is large enough is used.
     interfaces : function of Interfaces to Interfaces
         Returns the interfaces to buy for the bandwidth of those requested.
     """

@@ -76,7 +76,7 @@ class Realization:
         Transceiver in the catalogue for this speed: fewest fibers, then the largest loss margin. None if
         there is none.
     margin_db : float or None
-        Light that is left for fiber, connectors and 1×2 switches after the worst connection; None where unknown.
+        Optical budget left for fiber, connectors and 1×2 switches after the worst connection; None where unknown.
     remarks : tuple of str
         Assumptions, one sentence each.
     problems : tuple of str
@@ -165,7 +165,7 @@ def of_technologies(usual: tuple[str, ...]) -> Callable[[Site], Realization]:
 
 
 def realize_optical(site: Site, *devices: OpticalDevices) -> Realization:
-    """Return a fabric of optical devices, with the light that is left and whatever does not fit."""
+    """Return a fabric of optical devices, with the remaining optical budget and its violations."""
     interfaces, cabling = site.interfaces, site.cabling
     module = transceiver_for(interfaces.bandwidth_bps)
     left_db = [light_left_db(row.loss_db, module) for row in devices]

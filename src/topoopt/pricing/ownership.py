@@ -85,9 +85,9 @@ class Ownership:
     Attributes
     ----------
     years, utilization : float
-        Over which it is spread; the share of the hours in which the cluster trains.
+        Years of depreciation; share of the hours in which the cluster trains.
     servers_usd, network_usd, electricity_usd, total_usd : float or None
-        Over all years; the first two are prices alone.
+        Costs over all years; the first two are prices alone.
     usd_per_hour : float or None
         Cost per training hour; ``low_usd_per_hour`` and ``high_usd_per_hour`` with servers at the ends of
         their range.
@@ -102,7 +102,7 @@ class Ownership:
     unknown : tuple of str
         Cost items without any known figure, so that sums are None.
     interest_usd, colocation_usd, maintenance_usd, staff_usd, storage_usd : float or None
-        Over all years, each in the total; None also for excluded items (:attr:`Running.left_out`).
+        Costs over all years, each in the total; None also for excluded items (:attr:`Running.left_out`).
     """
 
     years: float

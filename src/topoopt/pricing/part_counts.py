@@ -71,7 +71,7 @@ class OpticalDevices:
     one_holds_all : bool
         Whether a single such device could hold every interface of every server.
     loss_db : (float, float) or None
-        Lowest and highest loss of one connection; None where no source says it.
+        Lowest and highest loss of one connection; None where no source gives it.
     """
 
     technology: str

@@ -217,7 +217,7 @@ DEFAULT_PRICES = "2026"
 TYPICAL_POWER = "typical"
 """Name of the table of watts that comes with the package."""
 NO_LIST = "none"
-"""In place of a list: only the rows of files."""
+"""Name for no list: only the rows of files."""
 
 
 class _PartRowModel(Strict):

@@ -150,7 +150,7 @@ def cheaper_share(one: HasPrice, other: HasPrice) -> float | None:
 
 
 def _parts(row: HasPrice) -> Mapping[str, tuple[float, float, float]]:
-    """Return the parts of a network; a row of an older file has none, so its total price is taken as certain."""
+    """Return the parts of a network; a row of an older file has none, so its total price counts as certain."""
     whole = row.cost_usd or 0.0
     return row.cost_parts_usd or {"network": (whole, whole, whole)}
 

@@ -36,13 +36,13 @@ class Running:
     Attributes
     ----------
     years : float
-        Over which its price is spread, in equal payments at the end of each year.
+        Years over which its price is spread, in equal payments at the end of each.
     electricity_usd_per_kwh : float
     power_usage_effectiveness : float
         Watts drawn by the building over watts drawn by the parts, 1 or more: cooling and supply.
     utilization : float
         Share of the hours in which it trains. The others are paid for, too, electricity included: idle hardware
-        draws less, but no source says how much for a whole cluster.
+        draws less, but no source gives the amount for a whole cluster.
     interest_rate : float or None
         Cost of capital, a share per year. None, here and below: it is excluded, and sums are marked so.
     colocation_usd_per_kw_month : float or None

@@ -282,7 +282,7 @@ def ports_for(links: IntsT, split: int) -> IntsT:
 
 
 def price_of(prices: PartTable, part: Part) -> float | None:
-    """Return the price of a part as it is sold, None where the list does not say it."""
+    """Return the price of a part as it is sold, None where the list has none."""
     return prices.known_value(part.item, part.bandwidth_bps, part.name, sold=True)
 
 

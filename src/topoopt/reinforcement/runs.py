@@ -41,7 +41,7 @@ COLUMNS = RunColumns("reinforcement", ("model", "policy", "accelerator", "n_acc"
 PROMPT_TOKENS = 110
 """Default prompt tokens for rows without them: the published tokens per second, less the answers, leave 98 to 136."""
 GROUP = 16
-"""Answers to a prompt of rows that do not say it."""
+"""Answers per prompt in rows without it."""
 USUAL_RANK = 16
 """Default rank of adapters; their share of a step is small whatever the rank."""
 FRAMEWORK = "torchtitan-eager-loss"
@@ -188,7 +188,7 @@ def _measured(row: Row, column: str) -> float:
 
 
 def _phases(row: Row, step: RlStep) -> dict[str, tuple[float, float]]:
-    """Return predicted and measured phases; of disjoint pools a row's gen_s is a wait and says nothing of rollout."""
+    """Return predicted and measured phases; for disjoint pools a row's gen_s is a wait, unrelated to rollout."""
     found = {}
     for column, phase in MEASURED_PHASES.items():
         measured = number(row, column, 0.0, least=0.0)

@@ -40,7 +40,7 @@ class Turns:
         Time from one step to the next.
     spans : tuple of Span
     rollout_s : float
-        Until the answers of a step are there.
+        Time until the answers of a step are complete.
     staleness_steps, longest_staleness_steps : float
         Updates of the weights between an answer's first token and the training on it, on average and for the longest.
     """
@@ -61,7 +61,7 @@ class Phases:
     sync_s : float
         Time of the weight transfer.
     overhead_s : float
-        Between phases, whatever their order.
+        Overhead between phases, in any order.
     rollout_wait_s, training_wait_s : float
         Additional time of both on the actual network, compared with one that gives each server all of its
         bandwidth to any other.

@@ -94,7 +94,7 @@ def plan_step(request: RlRequest) -> RlStep:
     InvalidInput
         If given options are inconsistent.
     Infeasible
-        If the model does not fit, however pools are split.
+        If the model does not fit in any split of pools.
     """
     job = request.job
     if not job.disjoint:

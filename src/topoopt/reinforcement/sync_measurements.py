@@ -44,7 +44,7 @@ class SyncTime:
     predicted_s : float
         Prediction by the software's model, or the network's lower bound where that is longer.
     network_s : float or None
-        The least on any network that gives every server its bandwidth; None where a row does not say who sends.
+        The least on any network that gives every server its bandwidth; None where a row has no sender.
     """
 
     predicted_s: float

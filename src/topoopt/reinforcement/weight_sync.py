@@ -253,7 +253,7 @@ class WeightTransport:
 
     @property
     def by_network(self) -> bool:
-        """Whether only the network says how long it takes."""
+        """Whether its time depends on the network only."""
         return self.bytes_per_s == inf
 
     def software_s(self, size_bytes: float) -> float:

@@ -106,7 +106,7 @@ def add_rotated(total: Floats, part: Floats, shift: int, scale: float) -> None:
 
 @entry
 def coin_multisets(coins: Ints, distance: Ints32, reached: Ints32, sizes: Ints32, counts: Ints32) -> None:
-    """Keep up to ``limit`` shortest multisets of each distance, taken in turn from all predecessors.
+    """Keep up to ``limit`` shortest multisets of each distance, alternating over all predecessors.
 
     ``sizes`` and ``counts`` enter as zeros.
     """

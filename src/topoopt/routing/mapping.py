@@ -1,4 +1,4 @@
-"""Routes to and from plain mappings for a plan file: how they were made where that says it all, else paths."""
+"""Routes to and from plain mappings for a plan file: their rule if that determines them, else paths."""
 
 import dataclasses
 import itertools

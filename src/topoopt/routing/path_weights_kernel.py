@@ -232,8 +232,8 @@ def shift_weights(
 ) -> float:
     """Sweep over all groups, ever more sharply; return the highest utilization, load and weights at their best.
 
-    ``load`` initially has the background. ``by_entry`` says whether ``amount`` is by entry; without it the
-    compiler drops the other branch (Numba drops branches on None), so that neither costs time.
+    ``load`` initially has the background. ``by_entry``: ``amount`` is by entry; without it the compiler drops the
+    other branch (Numba drops branches on None), so that neither costs time.
     """
     option_first, entry_first, resource = o.option_first, o.entry_first, o.resource
     amount, capacity = o.amount, o.capacity

@@ -28,7 +28,7 @@ from topoopt.search.starting_strategies import starting_strategy
 from topoopt.workloads import ParallelStrategy
 
 CONVERGED = 1e-4
-"""After two rounds that improve the iteration time by less than this fraction a chain stops."""
+"""Relative improvement of the iteration time below which, in two rounds, a chain stops."""
 
 
 def next_round(
@@ -161,7 +161,7 @@ def run_chains(
     on_progress: Callable[[int], None] = lambda proposals: None,
     beginnings: Sequence[Beginning] = (),
 ) -> ChainsResult:
-    """Run the chains, one from each beginning by turns; from data parallelism where there is none.
+    """Run the chains, alternating over the given starts; from data parallelism without any.
 
     After each round chains well behind continue from the best. Chain i draws from the i-th child of the seed
     and gets an equal share of the budget, so the result depends on neither the number of processes nor on which

@@ -57,8 +57,8 @@ of them and 60 s on 128. Beyond, the one that the search has found counts."""
 LARGE = 1_000_000
 """Total flows of a job's layouts above which hopeless ones are skipped: a second of CPU time per fabric."""
 NEAR = 1.02
-"""Times the fastest within which a layout is simulated to its end: one that leaves memory free is taken although it is
-a percent slower, and on links that are shared first come, first served, fewer micro-batches do not tell all of more."""
+"""Factor of the fastest within which a layout is simulated to its end: one that leaves memory free is chosen although
+a percent slower, and with first come, first served links, fewer micro-batches do not predict more exactly."""
 _free_time_s = lru_cache(maxsize=64)(free_time_s)
 _step_flows = lru_cache(maxsize=256)(analytic_flows)
 LARGEST_TO_TRY_EVERY = 256
@@ -66,7 +66,7 @@ LARGEST_TO_TRY_EVERY = 256
 MOST_PROMISING = 2
 """Strategies that are simulated on each fabric above that: the fastest by the estimate of the search's kernel."""
 NEAR_FASTEST = 1.05
-"""Times the least estimate, up to which the second is simulated, too."""
+"""Factor of the least estimate up to which the second is simulated, too."""
 Built = tuple[Sizing, Fabric]
 
 
@@ -281,7 +281,7 @@ def _baseline(
 
 
 def is_large(job: Job) -> bool:
-    """Return whether layouts are left out of simulations that cannot win."""
+    """Return whether layouts that cannot win are skipped in simulations."""
     work = job.work
     if not isinstance(work, TransformerWork):
         return False

@@ -35,12 +35,12 @@ def is_small(job: Job) -> bool:
 
 
 def is_worth_it(by_message_s: float, rings_s: float) -> bool:
-    """Return whether an algorithm for each message is taken in place of rings."""
+    """Return whether an algorithm for each message replaces rings."""
     return by_message_s <= (1 - WORTH_ALGORITHMS) * rings_s
 
 
 def for_search(job: Job) -> Job:
-    """Return the job as it is searched for: by rings, which the search's estimate knows."""
+    """Return the job as searched: with rings, which the search's estimate models."""
     return _with(job, collective="stepped")
 
 

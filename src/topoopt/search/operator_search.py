@@ -61,7 +61,7 @@ from topoopt.workloads import ParallelStrategy, data_parallel
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An answer that a longer search may beat.
+    """A preliminary answer.
 
     Attributes
     ----------
@@ -118,10 +118,10 @@ class _Split:
 STRATEGIES_TRIED = 3
 """Strategies that are simulated on all wirings that are kept for them; of many servers only the fastest."""
 ALIVE = 2
-"""Wirings that the chains search on: that of the least load, and strides. What a search needs to know of one takes
-longer than simulating its answers on it."""
+"""Wirings that the chains search on: that of the least load, and strides. Preparing a search on one takes
+longer than simulating its answers."""
 NEAR_ENOUGH = 1.08
-"""Times the fastest start, up to which one of another degree split gets a chain of its own."""
+"""Factor of the fastest start up to which one of another degree split gets a chain of its own."""
 
 
 def search_operators(
@@ -318,7 +318,7 @@ def _refined(
     whole: ParallelStrategy,
     others: Iterable[ParallelStrategy],
 ) -> Iterator[Candidate]:
-    """Yield the best split with as many columns as tables want, then estimated best splits of subsets of layers."""
+    """Yield the best split with the columns that tables prefer, then estimated best splits of subsets of layers."""
     if whole != row.strategy:
         yield wired_candidate(job, whole, row.rules, options.seed)
     if job.cluster.servers > LARGE:

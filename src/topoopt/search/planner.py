@@ -2,7 +2,7 @@
 
 Graphs of operators are searched by alternating optimization. A traffic matrix has no strategy, and a transformer has a
 list of layouts: each of them is simulated on a network wired for it, by every rule. The closed form that ranked the
-layouts knows one bandwidth for all groups, so a layout that wires well can overtake one that ranks well.
+layouts has one bandwidth for all groups, so a layout that wires well can overtake one that ranks well.
 """
 
 import time
@@ -163,7 +163,7 @@ def _raced(
 
 
 NEAR = 1.02
-"""Times the fastest, up to which a wiring may become it: balanced routes gain some percent."""
+"""Factor of the fastest up to which a wiring may become it: balanced routes gain some percent."""
 MOST_BALANCED = 3
 """Candidates whose routes are balanced; of many servers only the best, which takes seconds."""
 SEARCHES: Mapping[
@@ -196,7 +196,7 @@ def make_plan(
     on_draft : function of a Draft, optional
         Called during the search with each answer faster than all before it.
     weigh_routes : bool
-        Whether the best routing of the plan's transfers is looked for, to say how far its own is from it.
+        Whether to search for the optimal routing of the plan's transfers, to report the distance to it.
 
     Raises
     ------
@@ -275,9 +275,9 @@ def compare_job(
 ) -> Table[Baseline]:
     """Return the job on each fabric, in the given order, each with a strategy searched for it.
 
-    A fabric that cannot be built with these interfaces, or has no price to be dimensioned by, is left out, or an error
+    A fabric that cannot be built with these interfaces, or has no price to be dimensioned by, is omitted, or an error
     where it is ``required``; so are those of :func:`rows_as_planned`. For a transformer every layout is tried. At the
-    end other gradient buckets are tried, and an algorithm for each message, where the fidelity says so.
+    end other gradient buckets are tried, and an algorithm for each message, by the fidelity.
     """
     layouts = job.work.choices(job.cluster.servers)
     built, skipped = compare(
@@ -313,7 +313,7 @@ def rows_as_planned(
 
 
 def priced(job: Job, prices: Pricing) -> dict[str, Any]:
-    """Return the price of the plan's network, with the bill and the accounting; a note says why there is none."""
+    """Return the price of the plan's network, with the bill and the accounting; or a note on its absence."""
     cluster = job.cluster
     try:
         bill = network_bill(OWN, cluster.servers, cluster.degree, cluster.link_bandwidth_bps, prices)
@@ -333,7 +333,7 @@ def priced(job: Job, prices: Pricing) -> dict[str, Any]:
 def best_candidate(
     job: Job, candidates: Iterable[Candidate], *, balance: bool
 ) -> tuple[Candidate, list[Candidate]]:
-    """Return the one that is recommended, and all that were looked at; of each wiring the fastest is balanced."""
+    """Return the recommended layout and all considered ones; the fastest of each wiring is balanced."""
     rows = list(candidates)
     best = recommended(job, rows)
     if not balance:

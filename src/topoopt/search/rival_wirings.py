@@ -25,7 +25,7 @@ _WHOLE_NUMBER = 1e-9
 LARGEST_TO_RETRY = 256
 """Servers up to which strategies that were found on baselines are tried on the plan's fabric."""
 NEAR = 1.03
-"""Times the answer, up to which another one has buckets and algorithms of its own tried."""
+"""Factor of the answer's time up to which buckets and algorithms of another wiring are tried."""
 MOST_FINALISTS = 2
 """Other families of wirings that are looked at once more."""
 ALIKE = 1e-9

@@ -75,7 +75,7 @@ from topoopt.workloads.pipelined_step import PipelinedStep
 from topoopt.workloads.transformer import count_parameters
 
 MOST_FLOWS = 1_000_000
-"""Flows that are simulated at most to look further, a few seconds of CPU time; larger jobs are left as they are."""
+"""Most flows simulated to search further, a few seconds of CPU time; larger jobs are not searched further."""
 BETTER = 0.999
 """Fraction of the best time below which a layout is added to the chosen ones."""
 TOO_SLOW = 1.6
@@ -93,7 +93,7 @@ MOST_SIMULATED = 6_000_000
 """Flows of all layouts together after which no further one is tried, unless their number is given: they are simulated
 on ten networks, in some minutes of CPU time at worst."""
 MOST_LOOKED_AT = 1_000
-"""Configurations of a small job that are looked at beyond those."""
+"""Further configurations of a small job to consider."""
 
 
 def job_of(request: JobRequest, on_progress: Progress = silent) -> Job:
@@ -201,8 +201,8 @@ def ranked_configurations(training: TrainingRequest, system: System | None = Non
 def diverse(table: ConfigurationTable, times_s: tuple[Floats, ...], most: int) -> list[int]:
     """Return the places of configurations that differ in a degree, at most ``most``.
 
-    The degrees are, by turns, those of the fastest by each of the times; of all with the same degrees the fastest by
-    the first times is taken, and the answer is in their order.
+    The degrees alternate between the fastest by each of the times; of equal degrees the fastest by the first times is
+    used, and the result is in their order.
     """
     keys = [tuple(row) for row in np.stack([getattr(table, name) for name in DIVERSE], axis=1).tolist()]
     ranked = [np.argsort(column, kind="stable").tolist() for column in times_s]

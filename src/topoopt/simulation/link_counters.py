@@ -39,7 +39,7 @@ PIECE = 100_000
 
 
 class FlowRow(NamedTuple):
-    """One flow. ``None`` where the simulator does not know."""
+    """One flow. ``None`` where the simulator does not record it."""
 
     task: int
     operator: str
@@ -227,7 +227,7 @@ def begin_of_flows_s(result: SimResult, flows: Flows) -> Floats:
 def flow_table(result: SimResult, fabric: Fabric) -> FlowTable:
     """Return the flows of a result, in the order in which they ended.
 
-    The packet simulator logs its connections. The others know when tasks begin and end: a transfer is one flow, a
+    The packet simulator logs its connections. The others record starts and ends of tasks: a transfer is one flow, a
     ring collective one a member, of all its rounds together, and an all-to-all one for each ordered pair.
     ``hops`` is 0 where the task's paths have no common length.
     """
@@ -276,7 +276,7 @@ def _named(result: SimResult, table: FlowTable) -> Iterator[FlowRow]:
 
 
 def _edges(graph: TaskGraph) -> tuple[Ints, ...]:
-    """Return task, ends and bytes of each flow of a simulator that knows tasks only, collectives after transfers."""
+    """Return task, ends and bytes of each flow of a simulator that records tasks only, collectives after transfers."""
     parts: list[tuple[Ints, ...]] = [pair_demands(graph)]
     ring = (graph.kind == COLLECTIVE) & (graph.collective != ALL_TO_ALL) & (graph.size_bytes > 0)
     for task in np.flatnonzero(ring & (np.diff(graph.member_first) > 1)).tolist():

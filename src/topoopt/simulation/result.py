@@ -248,7 +248,7 @@ class SimResult:
         return float(self.link_bytes.max(initial=0.0))
 
     def summary(self) -> dict[str, float | str]:
-        """Return the figures that a table or a JSON file wants."""
+        """Return the figures for a table or a JSON file."""
         return {
             **fields_of(
                 self,

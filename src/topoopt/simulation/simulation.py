@@ -37,7 +37,7 @@ NS = 1e9
 class LinkRow(NamedTuple):
     """One directed link; of a fabric of circuits one ordered pair of servers, with all circuits that it may get.
 
-    ``utilization`` is of the time until the last task is done. ``None`` where the simulator does not know.
+    ``utilization`` is of the time until the last task is done. ``None`` where the simulator does not record it.
     """
 
     src: int
@@ -249,8 +249,8 @@ def _links(fabric: Fabric) -> tuple[Ints, Ints, Floats]:
 def chrome_trace(result: SimResult, title: str = "topoopt") -> dict[str, Any]:
     """Return a document in the Trace Event Format, to be written as JSON.
 
-    Bars are complete events (``ph`` X) with times in µs. A transfer is a bar of the server that sends, a collective one
-    of every member; both begin when they are ready to use the network. What takes no time is left out.
+    Bars are complete events (``ph`` X) with times in µs. A transfer is a bar of the server that sends, a collective
+    one of every member; both begin when they are ready to use the network. Tasks of no duration are omitted.
     """
     events = [*_compute(result), *_network(result)]
     events.sort(key=lambda event: (event["pid"], event["tid"], event["ts"]))

@@ -34,7 +34,7 @@ class ExpectedError:
     traffic : str
         The kind of traffic that was measured.
     median, p90, largest : float
-        Over ``runs`` runs. Flow is nearly always the faster one: it knows no queues.
+        Statistics over ``runs`` runs. Flow is nearly always the faster one: it has no queues.
     caution : str
         Differences between this run and the measured ones; empty if there are none.
     """

@@ -18,7 +18,7 @@ Arrays of how full the fullest link into a server must be in each step of a broa
 first_in (servers + 1,)  int64    CSR pointer: the links into server u are ``first_in[u] : first_in[u + 1]``
 in_src (links,)          int32    where each comes from
 in_ports (links,)        int64    its ports; a link of two ports carries twice as much
-roots (rows,)            int64    servers that are looked at; one is enough where all are alike
+roots (rows,)            int64    root servers; one is enough where all are alike
 distance (servers,)      int32    room: links from each server to the root, -1 where not reached
 mask (servers,)          int64    room: bit j: a shortest path from the server enters the root by its link j
 queue (servers,)         int32    room: servers in order of distance
@@ -156,7 +156,7 @@ def lay_broadcast(
 
 @compiled
 def _step(wiring: InLinks, u: int, head: int, tail: int, seen: Seen, room: Flow) -> tuple[int, int, int, int]:
-    """Look at the servers at the distance of place ``head``.
+    """Process the servers at the distance of place ``head``.
 
     Return where they end, their classes, and the shards on the fullest port as a fraction.
     """
@@ -208,7 +208,7 @@ def _fullest(wiring: InLinks, u: int, classes: int, seen: Seen, room: Flow) -> t
 
 @compiled
 def _spread(wiring: InLinks, u: int, classes: int, seen: Seen, units: int, most: int, room: Flow) -> int:
-    """Put ``units`` of each shard on links, at most ``most`` a port; return 0, or a set of links that is too small."""
+    """Assign ``units`` of each shard to links, at most ``most`` a port; return 0, or a set of too small links."""
     first_in, _, in_ports = wiring
     _, _, _, class_mask, class_count, _ = seen
     flow, load, came_class, came_link, line = room

@@ -21,11 +21,11 @@ from topoopt.topologies.breadth_first_kernel import Flow, InLinks, Seen, fullest
 from topoopt.topologies.topology import Topology, topology_from_arrays
 
 MOST_LINKS_OF_SUBSETS = 10
-"""Links into a server up to which all their sets are looked at; above, a flow finds the one that counts."""
+"""Links into a server up to which all their sets are enumerated; above, a flow finds the critical one."""
 MOST_LINKS = 62
 """Links into a server; their sets are the bits of an integer."""
 MOST_CHUNKS = 64
-"""Parts of a shard; where the exact schedule needs more, the best with fewer is taken."""
+"""Parts of a shard; where the exact schedule needs more, the best with fewer is used."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,7 +97,7 @@ def hop_metrics(topology: Topology) -> HopMetrics:
 
 
 def wiring_hops(wiring: DirectWiring) -> HopMetrics:
-    """Return diameter, average hops and histogram; a search from one server of each orbit says all.
+    """Return diameter, average hops and histogram; a search from one server of each orbit suffices.
 
     Raises
     ------

@@ -19,7 +19,7 @@ from topoopt.transformers.step_time.calibration import DIGITS, PARAMETERS, Calib
 from topoopt.workloads import read_device_profile
 
 NEUTRAL = "neutral"
-"""The start that knows no runs."""
+"""The start without runs."""
 
 
 _DATA = resources.files("topoopt.transformers") / "data"
@@ -37,7 +37,7 @@ class _File(Strict):
 def find_calibration(accelerator: str) -> Calibration:
     """Return the calibration that is shipped for an accelerator.
 
-    Accelerators without published runs take over that of a relative; its provenance says so (``transferred_from``).
+    Accelerators without published runs use that of a relative, as recorded in its provenance (``transferred_from``).
 
     Raises
     ------
@@ -77,8 +77,8 @@ def find_calibration(accelerator: str) -> Calibration:
 def named_calibration(word: str | None, accelerator: str = "") -> Calibration:
     """Return the calibration given by a name or file; by default the accelerator's own.
 
-    A JSON file is a profile of a transformer from ``topoopt profile``: its kernels are taken, and everything else of
-    the accelerator's own calibration. Without an ``accelerator``, a profile's is taken.
+    A JSON file is a profile of a transformer from ``topoopt profile``: its kernels are used, and everything else of
+    the accelerator's own calibration. Without an ``accelerator``, a profile's is used.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def starting_calibration(word: str, accelerator: str, attention: str | None = No
     Parameters
     ----------
     word
-        ``neutral``, an accelerator whose calibration is taken, or a TOML file.
+        ``neutral``, an accelerator with a calibration, or a TOML file.
     attention
         One of :data:`~topoopt.transformers.ATTENTIONS`; None for that of the start.
 

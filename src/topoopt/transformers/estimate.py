@@ -95,7 +95,7 @@ class Estimate:
     cluster : OwnedCluster or None
         Cost of the servers and the network; None where not requested.
     assumed : str
-        Recomputation that was taken because it was not given and nothing less fits; empty elsewhere.
+        Recomputation chosen because none was given and nothing less fits; empty otherwise.
     """
 
     model: TransformerModel

@@ -333,7 +333,7 @@ def communication_windows(
     Returns
     -------
     tuple of dict
-        With ``communication``, ``alone_s`` and ``exposed_s`` of an iteration, and the work that it hides
+        Dicts with ``communication``, ``alone_s`` and ``exposed_s`` of an iteration, and the work that it hides
         ``behind``. Transfers between stages are those while the pipeline is full; the others are part of its
         bubble.
     """

@@ -58,8 +58,8 @@ def profiled_calibration(
 ) -> ProfiledCalibration:
     """Return a calibration with the kernels of a profile; the rest is that of ``base``.
 
-    The laws are those of ``step_time/layer_time.py``. A matrix product is taken as a third of a linear
-    layer's forward and backward pass. Launches, collectives, overlap and stragglers are not in a profile of operators.
+    The laws are those of ``step_time/layer_time.py``. A matrix product counts as a third of a linear layer's forward
+    and backward pass. Launches, collectives, overlap and stragglers are not in a profile of operators.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def profiled_calibration(
 
 
 def check_profile(profile: DeviceProfile, place: str) -> None:
-    """Refuse a profile that says nothing of step times.
+    """Refuse a profile without information on step times.
 
     Raises
     ------

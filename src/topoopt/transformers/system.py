@@ -136,7 +136,7 @@ def usual_system(
 
 
 def accelerators_of_a_server(part: Accelerator, accelerators: int | None = None) -> int:
-    """Return the smallest number of accelerators that scale-up links join; the catalogue may say ``4-32``.
+    """Return the smallest number of accelerators that scale-up links join; the catalogue may have ``4-32``.
 
     A job of ``accelerators`` has equal parts of racks and pods: of 256 in racks of 72, which it does not fill,
     64 of each of four, so that no group of ranks that fits into a rack lies in two of them.
@@ -144,7 +144,7 @@ def accelerators_of_a_server(part: Accelerator, accelerators: int | None = None)
     Raises
     ------
     InvalidInput
-        If the catalogue does not say.
+        If the catalogue has none.
     """
     match = re.match(r"\d+", part.scale_up_domain)
     if match is None:
@@ -189,7 +189,7 @@ def unfused_bits(word: str) -> int:
 
 
 FABRIC = "rail"
-"""Closed forms know a bandwidth and no network; on switches, a leaf for each accelerator of a server, it is had."""
+"""Closed forms use a bandwidth and no network; on switches, one leaf per accelerator of a server provides it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ class OperatorTime:
 
 
 class OperatorTimer(Protocol):
-    """Says how long a part of an operator takes."""
+    """Timer of a part of an operator."""
 
     def time(self, op: Operator, samples: float, channel_degree: int = 1) -> OperatorTime:
         """Return the time of a part that holds ``samples`` of the global batch.

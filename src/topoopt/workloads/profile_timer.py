@@ -43,7 +43,7 @@ class Measurement:
 class ProfileTable:
     """Measurements by the operator's profile key, each in ascending order of samples.
 
-    ``model`` is the variant of the zoo whose operators have the measured shapes, as the keys alone do not say them.
+    ``model`` is the variant of the zoo whose operators have the measured shapes, which the keys alone do not determine.
     """
 
     model: str
@@ -220,11 +220,11 @@ class FlexNetProfileModel(Strict):
 
 
 def read_flexnet_profile(path: str | Path) -> tuple[ProfileTable, OperatorGraph | None]:
-    """Return the measured times, and the zoo's graph of the model where the operators' names tell it.
+    """Return the measured times, and the zoo's graph of the model where the operators' names identify it.
 
     The graph is a variant all of whose operators were measured, its batch that of the profile on servers of
     four accelerators; DLRM also with another number of tables. Without one, the table's ``model`` is empty
-    and the caller has to say which graph was measured. Measurements of channel parts are left out: FlexNet
+    and the caller has to name the measured graph. Measurements of channel parts are left out: FlexNet
     measures none in the released search space.
 
     Raises

@@ -126,7 +126,7 @@ def operator_timer(
 ) -> OperatorTimer:
     """Return the timer of a job; times that imported operators bring along go before the mode's.
 
-    In ``profile`` mode a graph of the zoo gets a :class:`ProfileTimer`, which knows the measured parts too.
+    In ``profile`` mode a graph of the zoo gets a :class:`ProfileTimer`, which also covers the measured parts.
 
     ``profile`` holds for A100 servers in FP32 only: for another accelerator or precision the caller asks for
     ``roofline``.

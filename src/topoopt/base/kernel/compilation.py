@@ -1,4 +1,4 @@
-"""Compilation of kernels: functions that own no arrays, and stamps by which Numba's cache tells versions apart.
+"""Compilation of kernels: functions that own no arrays, and stamps that distinguish versions in Numba's cache.
 
 Counting would cost more than serving an event, for a state hands dozens of arrays to every function. And nothing but
 kernels calls most of them, so they need no entry from Python and no file of their own on disk: both halve the time
@@ -69,7 +69,7 @@ def shared(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def spliced(function: Callable[P, R]) -> Callable[P, R]:
-    """Put a function into the one place that calls it, before either is compiled."""
+    """Insert a function into its only caller, before either is compiled."""
     return njit(**_INNER, inline="always")(function)
 
 
@@ -87,7 +87,7 @@ def stamp(files: Iterable[Path]) -> int:
 
 
 def stamped(number: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Let a function close over an unused number: closure variables are part of its key in the disk cache.
+    """Add an unused number to a function's closure: closure variables are part of its key in the disk cache.
 
     A default argument would be, too. But Numba distinguishes the values of omitted arguments quickly only for
     the first one that a process meets, and looks for the right version in Python, 0.3 ms a call, for all others.

@@ -61,7 +61,7 @@ def drop_top(keys: Floats | Ints, codes: Ints, size: int) -> int:
 
 @shared
 def enqueue(task: int, device: int, now: float, ready: Floats, head: Ints, tail: Ints, after: Ints) -> None:
-    """Put a task into its device's queue, in order of (ready time, task)."""
+    """Enqueue a task for its device, in order of (ready time, task)."""
     ready[task] = now
     last = tail[device]
     if last < 0:

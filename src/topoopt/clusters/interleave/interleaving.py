@@ -63,7 +63,7 @@ class Interleaving:
 
     @property
     def period_s(self) -> float:
-        """After this everything repeats."""
+        """Period after which everything repeats."""
         return self.circle.period_s
 
     @property
@@ -144,7 +144,7 @@ def interleave(
     quantum_s: float = QUANTUM_S,
     seed: int = 0,
 ) -> Interleaving:
-    """Turn the circles of jobs that share a link so that their demands exceed it the least.
+    """Rotate the circles of jobs that share a link to minimize the excess of their demands over it.
 
     Among rotations with the same score it takes the middle of the longest run of them, so that jobs may be early
     or late.
@@ -152,7 +152,7 @@ def interleave(
     Parameters
     ----------
     step_deg
-        Between two angles, at most.
+        Largest step between two angles.
     solver
         Name in :data:`~topoopt.clusters.interleave.SOLVERS`, or ``auto``.
     quantum_s

@@ -25,7 +25,7 @@ from topoopt.clusters.interleave.unified_circle import (
 )
 
 ALIKE = 1e-6
-"""Times within this part of an iteration, and rates within this part of another, are the same: both come from sums."""
+"""Relative tolerance of times, and of rates, for equality: both are results of sums."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class InterleavingRules:
     Attributes
     ----------
     step_deg, solver : float, str
-        As in :func:`topoopt.clusters.interleave.interleave`.
+        See :func:`topoopt.clusters.interleave.interleave`.
     quantum_s : float
         The finest quantum; see :func:`link_rotation`.
     merging : str
@@ -196,7 +196,7 @@ def link_rotation(
     """Return the best interleaving of the jobs on a link; None if none helps.
 
     Times that are rounded more coarsely have a shorter common multiple, so that a rotation does more; but all jobs
-    then have to run at the pace of the one that was rounded down the most. Of several quanta that one is taken for
+    then have to run at the pace of the one that was rounded down the most. Of several quanta that one is used for
     which the score less this stretch is the highest. In strict mode there is one quantum, and any rotation will do.
 
     Parameters
@@ -330,7 +330,7 @@ def merge_links(links: Sequence[SharedLink], merging: str = "identical") -> tupl
     Returns
     -------
     tuple of MergedLink
-        Those of most jobs first.
+        Merged links, those of most jobs first.
 
     Raises
     ------

@@ -100,15 +100,15 @@ class AffinityGraph:
         return ()
 
     def time_shifts_s(self) -> dict[str, float]:
-        """Return the shift of each job: applied once, all links are as they want to be.
+        """Return the shift of each job: applied once, all links have their best rotations.
 
-        The first job of every component begins at 0; a walk over the graph tells when the others do:
+        The first job of every component begins at 0; a walk over the graph gives the starts of the others:
         ``t_k = (t_j - w(j, l) + w(k, l)) mod T_k``.
 
         Returns
         -------
         dict of str to float
-            In ``[0, T)``, in the order of ``iteration_times_s``.
+            Shifts in ``[0, T)``, in the order of ``iteration_times_s``.
 
         Raises
         ------
@@ -256,7 +256,7 @@ class JudgedPlacement:
     score : float
         Mean over the links with several jobs; 1 where there is none.
     links : tuple of JudgedLink
-        Without links that are never short of bandwidth.
+        Links that can be short of bandwidth.
     graph : AffinityGraph
         Graph of the links whose jobs are aligned. A placement with a loop is discarded.
     loop : tuple of str
@@ -306,7 +306,7 @@ def choose_placement(
     Parameters
     ----------
     candidates : sequence of Candidate
-        In the order in which the scheduler likes them, at most :data:`MOST_CANDIDATES`.
+        Candidates in the scheduler's order, at most :data:`MOST_CANDIDATES`.
 
     Raises
     ------

@@ -14,13 +14,13 @@ from topoopt.base.units import format_time
 from topoopt.clusters.interleave.profiles.profile import CommunicationProfile
 
 STEP_DEG = 5.0
-"""Between two angles, as in the paper: 72 of them."""
+"""Default step between two angles, as in the paper: 72 of them."""
 QUANTUM_S = 1e-3
 """Iteration times are rounded to multiples of this."""
 MOST_QUANTA = 1_000_000
 """Longest circle in quanta; 1,000 s at 1 ms."""
 SAME_PACE = 1e-9
-"""Times that differ by a smaller part are in the proportions of their quanta."""
+"""Relative difference below which times are in the ratio of their quanta."""
 LEAST_STEP_DEG = 0.001
 LARGEST_STEP_DEG = 180.0
 _MANTISSAS = (1, 2, 5)
@@ -98,7 +98,7 @@ class UnifiedCircle:
 def unified_circle(
     profiles: Sequence[CommunicationProfile], *, step_deg: float = STEP_DEG, quantum_s: float = QUANTUM_S
 ) -> UnifiedCircle:
-    """Put jobs on one circle.
+    """Map jobs to one circle.
 
     Parameters
     ----------

@@ -89,7 +89,7 @@ class Scheduler:
     near : bool
         Whether it places the workers of a job as near to each other as it can; else at random.
     leases : bool
-        Whether workers are taken back at the end of every epoch; else a job keeps them until it ends.
+        Whether workers are reclaimed at the end of every epoch; else a job keeps them until it ends.
     dedicated : bool
         Whether every job has its own cluster: no job waits, and no link is shared.
     """
@@ -104,7 +104,7 @@ class Scheduler:
 def best_division(values: Sequence[Mapping[int, float]], workers: int) -> tuple[tuple[int, ...], float]:
     """Return the division of at most ``workers`` with the largest total value, and that value.
 
-    Dynamic programming over jobs, exact. Of equal sums the one that gives the last jobs least is taken.
+    Dynamic programming over jobs, exact. Ties go to the allocation that gives the last jobs least.
 
     Parameters
     ----------

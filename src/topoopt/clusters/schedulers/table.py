@@ -125,7 +125,7 @@ def _auction(bids: Sequence[Mapping[int, float]], free: int) -> list[int]:
 def _give_leftover(
     claims: Sequence[Claim], given: list[int], over: int, now_s: float, epoch_s: float
 ) -> tuple[int, ...]:
-    """Give leftover workers to the job that is treated worst, one at a time, but first as many as it needs."""
+    """Assign leftover workers to the worst-treated job, one at a time, but first as many as it needs."""
     while True:
         steps = {
             index: max(claim.least - claim.held, 1) if not given[index] else 1

@@ -63,19 +63,19 @@ class Deciding:
     rng: np.random.Generator
 
     def decide(self, jobs: Sequence[RunningJob], now_s: float, renewed: bool) -> tuple[ChosenPlacement, ...]:
-        """Give workers to the jobs that have come and not ended, and say when they go on.
+        """Assign workers to the jobs that have arrived and not ended, and set when they continue.
 
         Parameters
         ----------
         jobs : sequence of RunningJob
-            In order of arrival; changed.
+            Jobs in order of arrival; modified.
         renewed : bool
             Whether all leases are over.
 
         Returns
         -------
         tuple of ChosenPlacement
-            With CASSINI, if any job runs.
+            Placements with CASSINI, if any job runs.
         """
         services = serving_workers(
             jobs, self.network.servers, renewed, SCHEDULERS[self.settings.scheduler].leases
@@ -319,7 +319,7 @@ def nearest_servers(
     """Return ``count`` free servers in as few racks and pods as possible.
 
     The rack or pod with the fewest free servers that suffice is chosen; where none suffices, those with the
-    most. A job that has servers grows in their racks and pods first. Of equal ones the lowest is taken, or one drawn.
+    most. A job that has servers grows in their racks and pods first. Ties go to the lowest, or to a random one.
 
     Examples
     --------

@@ -60,8 +60,8 @@ class Timetable:
 
 
 MOST_SIMULATED = 150
-"""Iterations of the slowest job that are simulated; later ones are taken to be as the last half of these were. MLTCP
-settles within some twenty."""
+"""Simulated iterations of the slowest job; later ones repeat the last half of these. MLTCP settles within some
+twenty."""
 BEYOND = 3.0
 """Iterations of the slowest job simulated in addition, so that unfinished ones at the end are included."""
 NEVER_SHORT = 1.0 + 1e-9

@@ -77,7 +77,7 @@ class ChosenPlacement:
         common moment.
     periods_s : tuple of float
         The iteration times to which jobs are held, as they were rounded to find the shifts: a job that is off by more
-        than 5 % of its iteration has its shift applied anew. 0 for a job that is let run as it does.
+        than 5 % of its iteration has its shift applied anew. 0 for a job that is not shifted.
     groups : tuple of tuples of int
         Sets of jobs of which each has its shift among the others; the moment is one for each set. A job that is in
         none starts when it can.

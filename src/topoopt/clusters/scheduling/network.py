@@ -46,7 +46,7 @@ class ScheduleSettings:
     sharing : str
         Name in :data:`topoopt.clusters.interleave.SHARINGS`: how jobs share a link.
     epoch_s : float
-        After which leases are over.
+        Duration of a lease.
     restart_s : float
         Time for which a job stops when its workers change; the papers give none.
     jitter : float
@@ -57,8 +57,8 @@ class ScheduleSettings:
     weighting : str
         Name in :data:`topoopt.clusters.WEIGHTINGS`.
     staggered : bool
-        Jobs that get their first workers begin at a random time within an iteration; else at once. Nobody begins to the
-        microsecond with another job, and MLTCP would never tell such jobs apart.
+        Jobs that get their first workers begin at a random time within an iteration; else at once. Nobody begins to
+        the microsecond with another job, and MLTCP would never separate such jobs.
     seed : int
         Random seed of everything.
 

@@ -53,11 +53,11 @@ class ScheduledCourse:
     Attributes
     ----------
     ended : tuple of RunningJob
-        In order of arrival.
+        Ended jobs in order of arrival.
     changes : tuple of (float, int, int)
         Decisions: time, number of running jobs, and their servers.
     scores : tuple of float
-        With CASSINI, the mean compatibility score of the links at each decision.
+        Mean compatibility score of the links at each decision, with CASSINI.
     """
 
     ended: tuple[RunningJob, ...]
@@ -79,7 +79,7 @@ class _Course:
         self.now_s, self.stretches = 0.0, 0
 
     def run(self, on_progress: Progress) -> ScheduledCourse:
-        """Go from event to event."""
+        """Process event after event."""
         total = len(self.pending)
         leases = SCHEDULERS[self.settings.scheduler].leases
         while self.pending or self.here:
@@ -103,7 +103,7 @@ class _Course:
         return (self.now_s // self.settings.epoch_s + 1) * self.settings.epoch_s
 
     def _go_on(self, until_s: float) -> None:
-        """Let all run until then, or until the first of them is done."""
+        """Advance all jobs until that time, or until the first of them is done."""
         running = [job for job in self.here if job.placed]
         going = [job for job in running if job.left]
         rules = StretchRules(self.sharing, self.settings.jitter, self.settings.seed + self.stretches)
@@ -190,7 +190,7 @@ class ScheduledCluster:
     Attributes
     ----------
     schedules : tuple of ScheduleSettings
-        At least one; all have the same seed and weighting.
+        One or more schedules with the same seed and weighting.
     """
 
     network: WorkerNetwork
@@ -306,7 +306,7 @@ def run_scheduled(
     ----------
     make : function of TraceJob and workers to WorkerJob
     interleavers : tuple of Interleaver
-        One where the settings want CASSINI.
+        One with CASSINI, by the settings.
 
     Raises
     ------

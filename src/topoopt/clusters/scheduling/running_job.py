@@ -85,7 +85,7 @@ class RunningJob(CountedJob):
 
     @property
     def worth(self) -> float:
-        """Work done in one of its present iterations."""
+        """Work done in one of its current iterations."""
         workers = len(self.servers)
         return workers / self.job.servers * self._efficiencies[workers - 1]
 

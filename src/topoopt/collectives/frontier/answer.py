@@ -30,7 +30,7 @@ from topoopt.topologies import HopMetrics, Topology, hop_metrics, reversed_links
 LARGEST_LP = 20_000
 """Servers times links up to which the best routing of an all-to-all is computed: a second."""
 MOST_SERVERS = 512
-"""Above, only single servers, and all but one, are looked at."""
+"""Servers up to which all sets are considered; above, only single servers, and all but one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Bound:
     Attributes
     ----------
     volume : float
-        As in a :class:`~topoopt.collectives.frontier.Way`.
+        See :class:`~topoopt.collectives.frontier.Way`.
     why : str
         Argument for the volume.
     """
@@ -75,7 +75,7 @@ class TightSet:
 
 @dataclass(frozen=True, eq=False)
 class Crossing:
-    """From ``size_bytes`` on ``above`` is quicker than ``below``: M* = ΔT_L·α·B / ΔT_B."""
+    """Size ``size_bytes`` from which ``above`` is faster than ``below``: M* = ΔT_L·α·B / ΔT_B."""
 
     size_bytes: float
     below: Way

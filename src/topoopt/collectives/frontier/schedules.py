@@ -111,7 +111,7 @@ class Orders(Columns):
 
 
 MOST_RANKS = 512
-"""Trees, halving and doubling, and pairwise exchanges among more servers are left out: millions of sends."""
+"""Most servers for trees, halving and doubling, and pairwise exchanges, which have millions of sends above."""
 MOST_BALANCED = 160
 """Servers whose all-to-all is balanced over its paths."""
 _RINGS = {"allreduce": ring, "reduce-scatter": reduce_scatter, "all-gather": all_gather}
@@ -219,7 +219,7 @@ _ON_ITS_LINKS: Mapping[str, MakeWays] = {"ring": ring_ways, "bfb": broadcast_way
 
 
 def _schedules(operation: str, own: Mapping[str, MakeWays]) -> Mapping[str, MakeWays]:
-    """Return the schedules of an operation: some that know the wiring, and the algorithms between any ranks."""
+    """Return the schedules of an operation: schedules made for the wiring, and the algorithms between any ranks."""
     between_ranks = {
         name: partial(_laid_ways, name)
         for name, one in ALGORITHMS.items()

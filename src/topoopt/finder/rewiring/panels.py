@@ -149,7 +149,7 @@ class _Coloring:
         return True
 
     def _throw_in(self, link: int, pending: deque[int], rng: np.random.Generator) -> bool:
-        """Give the link a panel that one of its ends has free, and evict the other end's link there."""
+        """Assign the link to a panel with a free port at one of its ends, and evict the other end's link there."""
         a, b = self._ends[link]
         options = [
             (self._panel[other] == self._wish[other], rng.random(), panel, other)
@@ -193,7 +193,7 @@ class _Coloring:
         return counted
 
     def _insert(self, link: int) -> bool:
-        """Give the link a panel; of all chains the one that moves the fewest links from where they were."""
+        """Assign the link to a panel by the chain that moves the fewest links."""
         a, b = self._ends[link]
         here, there = self._free(a), self._free(b)
         both = sorted(set(here) & set(there))

@@ -40,7 +40,7 @@ def exit_code_of(error: BaseException) -> int:
 
 
 def was_interrupted(error: BaseException) -> bool:
-    """Return whether an error is Ctrl-C, wherever it was met."""
+    """Return whether an error is Ctrl-C, also inside compiled code."""
     return isinstance(error, KeyboardInterrupt | typer.Abort) or _came_inside_a_kernel(error)
 
 

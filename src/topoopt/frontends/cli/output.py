@@ -18,7 +18,7 @@ SPEED_OF_LAST_S = 600.0
 if TYPE_CHECKING:
     from rich.console import Console
 WIDTH_IN_A_FILE = 110
-"""Columns where standard output is no terminal and COLUMNS does not say."""
+"""Columns if standard output is no terminal and COLUMNS is not set."""
 
 
 def print_json(document: Mapping[str, Any]) -> None:

@@ -92,7 +92,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def interrupt_when_safe() -> None:
-    """Take over Ctrl-C where it still has Python's own meaning; a program that uses topoopt may have another."""
+    """Handle Ctrl-C where it still has Python's own meaning; a program that uses topoopt may have another."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGALRM, _interrupt)
         signal.signal(signal.SIGINT, _interrupt)

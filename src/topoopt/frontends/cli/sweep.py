@@ -14,7 +14,7 @@ from topoopt.schema.files import write_table
 from topoopt.schema.words import File, ResultsWords, Switch, Word, panel
 
 FEW = 20
-"""Rows of a table where --limit says nothing."""
+"""Rows of a table without --limit."""
 
 
 @panel("Chart")

@@ -1,4 +1,4 @@
-"""Let a verb take whole vocabularies: each of their options is a flag, and given values are passed as one mapping."""
+"""Verbs with whole vocabularies: each option is a flag, and given values are passed as one mapping."""
 
 import inspect
 import re

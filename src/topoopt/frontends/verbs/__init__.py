@@ -1,4 +1,4 @@
-"""Verbs as functions, named like the commands; and the parts that verbs of plug-ins are written with."""
+"""Verbs as functions, named like the commands; and building blocks for verbs of plug-ins."""
 
 from typing import TYPE_CHECKING
 

@@ -62,7 +62,7 @@ _COUNTED = ("nics", "look_ahead", "look_ahead_fiber", "fiber_on", "fiber_length"
 _OPTIONS = ("oversubscription", "ocs_interfaces", "electrical_interfaces", "link_technology")
 SERVERS = 64
 STORE = "plans.duckdb"
-"""In the folder of an answer: every plan that was made, for ``topoopt.results`` and the next call."""
+"""File in the folder of an answer with all its plans, for ``topoopt.results`` and the next call."""
 T = TypeVar("T")
 
 
@@ -212,7 +212,7 @@ def cost(
     Parameters
     ----------
     plan
-        A plan or its file, whose servers, ports, wiring and traffic are taken; without one, the words say it.
+        A plan or its file, whose servers, ports, wiring and traffic are used; without one, the options give them.
     ratios
         Also the two published cost ratios under every counting method.
     **words

@@ -60,7 +60,7 @@ def fail(
     **words
         One of ``link`` (``(3, 4)`` or ``"3-4"``), ``cable`` (its label), ``server``, ``panel`` (number or name), or
         ``availability=True``. ``at``: when it fails (``"3h"`` or seconds), for the course of the job; ``inventory``:
-        the file that says which server, interface, panel, port and cable is which; ``without``: names of repairs to
+        the inventory file of servers, interfaces, panels, ports and cables; ``without``: names of repairs to
         leave out; ``rates``: a file of failure rates; ``repaired_by`` and ``spares`` without one; ``days``, ``runs``
         and ``seed`` of drawn failures; ``optics``: kind of panels; ``simulator``.
 

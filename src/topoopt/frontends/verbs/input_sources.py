@@ -43,7 +43,7 @@ def joined_and_name(source: JoinedSource) -> tuple[Joined, str]:
 
 
 def is_file_name(given: str | os.PathLike[str], names: tuple[str, ...]) -> bool:
-    """Return whether a wiring is the name of a file: a path, or text that looks like one and is none of the names."""
+    """Return whether a wiring is the name of a file: a path, or path-like text that is no known name."""
     if not isinstance(given, str):
         return True
     return given not in names and ("." in given or "/" in given or os.path.isfile(given))
@@ -58,13 +58,13 @@ def is_plan_file(path: str) -> bool:
 def wiring_of_file(
     path: str, links: str | None = None, degree: int | None = None
 ) -> tuple[DirectWiring, PortedLinks | None]:
-    """Return the wiring of a file, and its ports where the file says them; of a plan its links.
+    """Return the wiring of a file, and its ports, if the file has them; of a plan its links.
 
     Raises
     ------
     InvalidInput
         If it is neither wiring nor plan, see :func:`topoopt.topologies.wirings.read_wiring_file`; if ``links`` or
-        ``degree`` is given for a plan, which says it.
+        ``degree`` is given for a plan, which has its own.
     """
     if not is_plan_file(path):
         with expecting(path, "wiring", "plan"):

@@ -1,6 +1,6 @@
 """Requests from the options of a job.
 
-Options that are not given are left to the file in question, the preset and the defaults.
+Missing options are those of the file, the preset and the defaults.
 """
 
 import os
@@ -205,7 +205,7 @@ def search_options(request: JobRequest, words: Mapping[str, Any]) -> tuple[Searc
 
 
 def on_wiring_file(request: JobRequest, options: SearchOptions) -> JobRequest:
-    """Return the request with servers, ports, links, bandwidth and latency of a wiring file where it says none.
+    """Return the request with servers, ports, links, bandwidth and latency of a wiring file where it has none.
 
     Raises
     ------

@@ -24,17 +24,17 @@ from topoopt.topologies.wirings import read_wiring_file
 def verify(
     plan: PlanSource, *, degree: int | None = None, on_progress: Progress = silent
 ) -> VerificationAnswer:
-    """Prove a plan, or a wiring, before anyone plugs a fiber; say where it fails.
+    """Verify a plan, or a wiring, before any fiber is plugged in; report failures.
 
     Ports and panels, connectivity with and without any one cable, routes hop by hop, forwarding tables, rings,
-    schedules, the bytes of every link and the stated numbers are looked at anew.
+    schedules, the bytes of every link and the stated numbers are checked anew.
 
     Parameters
     ----------
     plan
         A plan or its file; or a wiring file, of which only the wiring can be checked.
     degree
-        Ports of a server, of a graph that does not say it and leaves some idle.
+        Ports of a server, for a graph without it that leaves some idle.
     on_progress
         Progress callback: topic, checks done, and total.
 

@@ -53,7 +53,7 @@ def check_address(port: int, token: str | None, longest_s: float | None) -> None
 
 
 def check_installed() -> None:
-    """Refuse to start if a library is missing, and say how to install it.
+    """Refuse to start if a library is missing, with the command that installs it.
 
     Raises
     ------

@@ -47,7 +47,7 @@ class FabricRule:
     interfaces, bandwidth_bps
         Ports of a server, and the bandwidth of each.
     relays : float
-        Times that a byte goes over links of servers, or of the thinnest layer, where it is not between neighbors.
+        Mean links that a byte crosses, of servers or of the thinnest layer, unless between neighbors.
     """
 
     size: Sizing
@@ -109,7 +109,7 @@ class EstimatedJob:
     Attributes
     ----------
     parts : tuple of int
-        In how many each strategy splits layers at most.
+        Most parts of a layer in each strategy.
     free_s : tuple of float
         Time of each strategy on an ideal network.
     """

@@ -95,7 +95,7 @@ class StudioAnswer:
     sentence, reason : str
         Recommendation (network, time, cost), and its reason.
     interval_share : float or None
-        Share of its times that 80 % of measured runs are off at most; None where no calibration says it.
+        Share of its times that 80 % of measured runs are off at most; None without a calibration of it.
     """
 
     question: Question
@@ -154,9 +154,9 @@ SAME = 0.005
 TIE = 0.0005
 """Costs of a unit likewise."""
 UNTOLD = 0.02
-"""Times that differ by less an estimate does not tell apart: of pairs that it has further apart one in 50 is wrong."""
+"""Relative difference below which estimated times count as equal: of pairs further apart one in 50 is wrong."""
 NEAR = 1.02
-"""Where the cost per unit is unknown, the cheapest fabric within this factor of the fastest is chosen."""
+"""Factor of the fastest within which the cheapest fabric is chosen, if the cost per unit is unknown."""
 
 
 def best_fabric(answer: StudioAnswer) -> FabricEstimate:

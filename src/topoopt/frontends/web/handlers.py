@@ -56,7 +56,7 @@ MOST_PORTS = 16
 AT_ONCE = 2
 """Questions that are answered side by side; more would only share the cores and need memory each."""
 PAUSE_S, SIGN_OF_LIFE_S = 0.1, 10.0
-"""Between two looks at a plan; and after which a stream says that it is alive."""
+"""Interval of checks of a plan; and of keep-alive messages of a stream."""
 LARGEST_BODY = 100_000
 SEARCH_WORDS = ("budget", "baseline_budget", "seed")
 KINDS = {"html": "text/html", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}

@@ -25,7 +25,7 @@ from topoopt.plans import Plan
 from topoopt.search import Draft
 
 LEAST_PAUSE_S = 0.05
-"""Between two words of progress within a stage."""
+"""Least interval of progress messages within a stage."""
 WAITING, RUNNING, DONE, FAILED, CANCELLED = "waiting", "running", "done", "failed", "cancelled"
 ENDED = (DONE, FAILED, CANCELLED)
 FILES: Mapping[str, str] = {"plan.json": "application/json", "report.html": "text/html; charset=utf-8"}
@@ -120,7 +120,7 @@ class PlanDesk:
         self._thread.start()
 
     def ask(self, question: Question, search: Mapping[str, Any]) -> PlanState:
-        """Put a plan on the desk and return its state; one that is there already is not made twice.
+        """Submit a plan and return its state; an existing one is not made twice.
 
         Raises
         ------
@@ -304,7 +304,7 @@ class PlanDesk:
 
 
 def make_plan_alone(connection: Connection, model: str, words: Mapping[str, Any], folder: str) -> None:
-    """Make a plan, write it, and send ``(kind, ...)``: progress, at last done or failed."""
+    """Make a plan, write it, and send ``(kind, ...)``: progress, finally done or failed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this process
     end_with_parent()
     said_s, said_stage = 0.0, ""

@@ -41,7 +41,7 @@ def serve(
     token
         Token that requests must present; generated where others can reach the address and none is given.
     longest_s
-        After which it ends by itself.
+        Time after which the server ends by itself.
     on_ready
         Called once it listens.
 

@@ -57,7 +57,7 @@ class Expected:
     token_hops_s : float
         Part of that time spent on trips of more than one hop.
     batch : float
-        Requests that a decode replica answers at once.
+        Concurrent requests of a decode replica.
     prefill_busy, decode_busy, network_busy : float
         Shares of time, of places, and of the busiest link's time.
     """
@@ -91,7 +91,7 @@ class Expected:
 def expected(served: Served, laws: PoolLaws, way: Reach, load: RequestLoad) -> Expected:
     """Return the mean latencies at a load.
 
-    One pool that does both stops answering while it reads, so that a token takes longer by the share of its time that
+    A combined pool stops decoding during prefill, so that a token takes longer by the share of its time that
     prompts take.
     """
     rate, deployment = load.requests_per_s, served.deployment
@@ -144,7 +144,7 @@ def largest_rate(
     That is a pool's time (``prefill``, ``decode``), the busiest link (``network``), an objective (``ttft``, ``tpot``),
     or ``nothing``.
 
-    Zero with ``ttft`` or ``tpot`` where not even the first request is answered in time. Both grow with the rate.
+    Zero with ``ttft`` or ``tpot`` where not even the first request meets the objective. Both grow with the rate.
     """
 
     def at(rate: float) -> Expected:
@@ -181,7 +181,7 @@ def _binding(below: Expected, above: Expected, tpot_s: float) -> str:
 def _token_law(
     served: Served, laws: PoolLaws, way: Reach, load: RequestLoad, busy: Floats, slower: float
 ) -> Callable[[float], float]:
-    """Return the law of the time of a token by how many requests are answered at once."""
+    """Return the time of a token as a function of concurrent requests."""
     settings = served.deployment.settings
     length = load.prompt_tokens + load.answer_tokens / 2
     drafts = 1 + settings.drafted_tokens
@@ -244,7 +244,7 @@ class NetworkWorth:
         Relative increase of both latencies by network time; longer queues caused by it are not included. Infinite
         where the queue grows without limit.
     kv_bps : float
-        Bits a second of a server below which keys and values take longer than reading the prompt; 0 without any.
+        Bits a second of a server below which keys and values take longer than the prefill; 0 without any.
     token_bps : float
         Bits a second of a server below which a token takes 5 % longer than without a network; 0 where none does.
     """

@@ -153,7 +153,7 @@ def anywhere(case: PairingCase) -> Floats | None:
 def by_network(case: PairingCase) -> Floats | None:
     """Return the shares that leave the busiest link least busy, every replica with as much as the others.
 
-    A linear program over pairs; among equally good answers the one whose pairs have the most bandwidth of their own.
+    A linear program over pairs; among equally good solutions the one whose pairs have the most bandwidth of their own.
     """
     sources, ends = _sides(case)
     count = len(sources) * len(ends)

@@ -96,7 +96,7 @@ class Reach:
     tax : float
         Bytes times hops over bytes: 1 where no server forwards.
     sent_bytes : float
-        Between servers, for a request.
+        Bytes between servers per request.
     """
 
     prefill: StepReach

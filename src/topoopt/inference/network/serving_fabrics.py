@@ -2,9 +2,9 @@
 
 A wiring for a deployment: ports between prefill and decode servers, and the others inside each pool.
 
-The degree of a server is split. ``across`` of its ports go to servers of the other pool, such that a prefill server has
-as many different decode servers as it can and their groups overlap; the others join the servers of its own pool, which
-exchange tokens of experts, as nearly regular as the ports allow. What is left over joins the pools once more.
+The degree of a server is split. ``across`` of its ports go to servers of the other pool, such that a prefill server
+has as many different decode servers as it can and their groups overlap; the others join the servers of its own pool,
+which exchange tokens of experts, as nearly regular as the ports allow. The remaining ports join the pools again.
 """
 
 from collections.abc import Iterator

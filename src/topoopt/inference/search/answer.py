@@ -97,7 +97,7 @@ class ServingAnswer:
     deployments : tuple of Evaluated
         The one of the highest goodput first; of several servers on a network that takes no time.
     front : tuple of ParetoPoint
-        In closed form, from the fastest for a user on.
+        Pareto front in closed form, starting with the fastest per user.
     splits, screened : int
         Ways of splitting a replica that fit, and deployments of them that meet the objectives in closed form.
     fabrics : tuple of OnOneFabric

@@ -173,7 +173,7 @@ def _check_reachable(
 def _reading_pools(
     splits: Sequence[Split], demand: Demand, objectives: Objectives, long_prompt: float
 ) -> list[_Pool]:
-    """Return replicas that read prompts, with the rate at which their queue leaves the objective.
+    """Return prefill replicas, with the largest rate at which their queue meets the objective.
 
     They are M/D/1: of mean wait ``ρD/2(1-ρ)``, whose tail is about exponential, so that the share of the objective
     waits ``ln(1/(1-share))`` times as long at most.
@@ -261,7 +261,7 @@ class ParetoPoint:
     Attributes
     ----------
     user_tokens_per_s : float
-        Tokens of an answer a second, after the first.
+        Output tokens/s of a request after the first.
     accelerator_tokens_per_s : float
         Output tokens/s over all accelerators, including those of prefill.
     """

@@ -86,7 +86,7 @@ class Demand:
 
     @property
     def answer(self) -> float:
-        """Mean tokens of an answer."""
+        """Mean output tokens."""
         return float(self.requests.output_tokens.mean())
 
     @property
@@ -108,25 +108,25 @@ class Demand:
 
     @property
     def most_tokens(self) -> int:
-        """Tokens of the longest request with its answer."""
+        """Most input and output tokens of a request."""
         return int((self.requests.input_tokens + self.requests.output_tokens).max())
 
 
 POINTS = 64
-"""Batches that are looked at, from 1 to the largest, at equal ratios."""
+"""Candidate batches, from 1 to the largest, at equal ratios."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answering:
-    """A replica that answers, by batch.
+    """A decode replica, by batch.
 
     Attributes
     ----------
     batch : array (points,) of float
     tpot_s : array (points,) of float
-        Seconds for a token of an answer.
+        Seconds per output token.
     rate_per_s : array (points,) of float
-        Requests that are answered in a second.
+        Completed requests/s.
     """
 
     batch: Floats
@@ -162,9 +162,9 @@ def answering(
 ) -> Answering:
     """Return the decode performance of a replica at every batch.
 
-    A pool that only answers takes a step for every token. In the modes of one pool, of ``B`` requests that are answered
-    ``B/o`` come and go with each step, for answers of ``o`` steps: their prompts are part of it (chunked), or are read
-    between two steps (prefill-first).
+    A decode pool takes a step for every token. In the modes of one pool, of ``B`` concurrent requests ``B/o`` come and
+    go with each step, for answers of ``o`` steps: their prompts are part of it (chunked), or are read between two
+    steps (prefill-first).
     """
     table, stages = split.table, split.table.stages
     rows = 1 + settings.drafted_tokens

@@ -51,7 +51,7 @@ OVERLOAD = 1.25
 LONG, MOST_REPEATED = 8, 100_000
 """Times of a request for which they come then; and how many of them at most."""
 KEPT_UP, MOST_DOUBLINGS, HALVINGS = 0.95, 8, 5
-"""Share of the rate that is answered, from which there is no overload; then twice as many come, or fewer again."""
+"""Share of served requests above which there is no overload; the rate is then doubled, or reduced again."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,10 +117,10 @@ def evaluated(demand: Demand, objectives: Objectives, one: Candidate, fleet_at: 
 
 
 def stable_rate(one: Candidate, fleet_at: FleetAt, demand: Demand) -> float:
-    """Return the requests a second that are answered while more come than can be.
+    """Return the requests/s served under overload.
 
-    Closed forms know no prefixes that are cached; where all are answered in time, more come the next time. What would
-    take too many requests to see, of hundreds of replicas, is left to the closed form.
+    Closed forms ignore cached prefixes; where all meet the objectives, the rate is raised. Where this needs too many
+    requests, for hundreds of replicas, the closed form is used.
     """
     rate = OVERLOAD * one.stable_per_s
     if rate * LONG * (one.ttft_s + demand.answer * one.tpot_s) > MOST_REPEATED:
@@ -142,7 +142,7 @@ def stable_rate(one: Candidate, fleet_at: FleetAt, demand: Demand) -> float:
 
 
 def _answered_per_s(one: Candidate, fleet: Fleet, demand: Demand, rate_per_s: float) -> float:
-    """Return the rate of answers in the second half of the arrivals, once the system is in steady state."""
+    """Return the rate of completions in the second half of the arrivals, once the system is in steady state."""
     long_s = LONG * (one.ttft_s + demand.answer * one.tpot_s)
     count = len(demand.requests)
     times = min(int(np.ceil(rate_per_s * long_s / count)), MOST_REPEATED // count)

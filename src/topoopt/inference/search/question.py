@@ -29,7 +29,7 @@ class NetworkQuestion:
     fabrics : tuple of str
         Names of ``topoopt.catalog.networks_of("serving")``.
     pairings : tuple of str
-        Names in :data:`topoopt.inference.PAIRINGS` that the router knows.
+        Names in :data:`topoopt.inference.PAIRINGS` that the router supports.
     sent : SentBy
         Formats of tokens sent to experts.
     assumed : str
@@ -61,7 +61,7 @@ class Way:
     law : TransferLaw
         Setup time of a transfer, and the share of that bandwidth that it reaches.
     layerwise : bool
-        Whether layers are sent while others are read.
+        Whether layers are sent during the prefill of others.
     """
 
     bytes_per_s: float

@@ -22,7 +22,7 @@ from topoopt.routing import Fabric
 from topoopt.workloads.transformer import TransformerModel
 
 REQUESTS = 1000, 6000
-"""Least and most requests of a run: six times as many as arrive in the time to answer one."""
+"""Least and most requests of a run: six times the arrivals during one request."""
 
 AT_ONCE_BYTES_PER_S = 1e18
 """Bandwidth of caches in the simulator; the times of sends are added to its requests afterwards."""
@@ -107,7 +107,7 @@ def answer_times(service: Service, send_s: Mapping[float, float], slowness: floa
     send_s
         Seconds in which keys and values of a request were sent at nominal rate, and how often; none of one pool.
     slowness
-        Times that exchanges of experts, stages and split layers take, relative to those without other jobs.
+        Factor on the times of exchanges of experts, stages and split layers, relative to no other jobs.
     """
     requests = service.requests
     served, laws, way = service.served, service.laws, service.way

@@ -87,7 +87,7 @@ class Transfer:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A replica that is down for a while: its caches are lost, and its requests are read anew elsewhere."""
+    """A replica that is down for a while: its caches are lost, and its requests are prefilled again elsewhere."""
 
     replica: int
     begin_s: float
@@ -115,7 +115,7 @@ class RoleRule:
     turn_s : float
         Seconds that a replica without requests takes to change.
     unread_tokens : float
-        Tokens that wait to be read for each replica that reads, above which another one should.
+        Tokens that wait for prefill, per prefill replica, above which one is added.
     full, empty : float
         Share of used pages of decode replicas above which one is added, and below which one may leave.
     """

@@ -63,7 +63,7 @@ class ServingRun:
 
     @property
     def tpot_s(self) -> Floats:
-        """Seconds for each token after the first on average; NaN for answers of one token."""
+        """Mean seconds per output token after the first; NaN for a single one."""
         more = self.requests.output_tokens - 1
         seconds = self.state.time[:, Time.LAST] - self.state.time[:, Time.FIRST]
         return np.where(more > 0, seconds / np.maximum(more, 1), np.nan)
@@ -106,7 +106,7 @@ class ServingRun:
 
     @property
     def output_tokens_per_s(self) -> float:
-        """Tokens of answers a second, from the first request to the last answer."""
+        """Output tokens/s, from the first request to the end of the last."""
         return float(self.requests.output_tokens.sum() / (self.end_s - self.arrival_s[0]))
 
     @property
@@ -146,7 +146,7 @@ EVENTS_A_TOKEN = 8
 
 
 def simulate_serving(fleet: Fleet, requests: Requests, log_rows: int = 0) -> ServingRun:
-    """Serve requests until all are answered.
+    """Serve requests until all are complete.
 
     Replicas take requests first come, first served, into free pages; if decoding runs out of pages, the youngest
     request loses its pages and its prefill is repeated. Prefill precedes all decoding (prefill-first), is done in

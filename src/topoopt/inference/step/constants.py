@@ -42,14 +42,14 @@ class Constants:
         Compute efficiency of products of prompts, of experts, and of attention.
     decode_compute : fraction
         Efficiency of products of few tokens, relative to ``dense_compute``.
-    activation_passes : how often kernels between a layer's products read or write the whole activations of a token
-    exchange_s : an exchange of experts' inputs of nothing
+    activation_passes : reads and writes of all activations of a token by kernels between a layer's products
+    exchange_s : time of an empty exchange of experts' inputs
     layer_s, step_s, request_s : overhead of a decode step per layer, per step, and per request
     prompt_layer_s, prompt_step_s : minimum and overhead of a layer and a step that process prompts
-    interference : share of a prompt's reading that requests which decode meanwhile feel
-    wave : share of the clients of a closed loop whose prompts are read before one's own, on average
-    queue : waiting behind other prompts over that of a queue of M/D/1
-    batch_share : share of the memory for caches that requests fill when all come at once
+    interference : share of a prefill that delays concurrent decodes
+    wave : mean share of the clients of a closed loop whose prompts precede one's own
+    queue : ratio of the wait behind other prompts to that of an M/D/1 queue
+    batch_share : share of the cache memory that requests fill when all arrive at once
     """
 
     dense_memory: Number

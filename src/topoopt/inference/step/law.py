@@ -143,7 +143,7 @@ def engine_s(one: Replica, law: Constants, requests: Number) -> Floats:
 def prompt_step_s(one: Replica, law: Constants, tokens: Number, prompts: Number = 1.0) -> Floats:
     """Return the prefill time of prompts of equal length.
 
-    Prompts of copies of attention are read side by side.
+    Copies of attention prefill their prompts in parallel.
     """
     own = tokens / np.minimum(prompts, one.attention_data)
     pairs = prompt_pairs_s(one, law, tokens / prompts) * np.maximum(prompts / one.attention_data, 1.0)

@@ -38,29 +38,29 @@ class Replica:
     ----------
     layers, moe_layers, hidden : of the model
     tensor, pipeline, expert_ranks, attention_data, stage : degrees; ``stage`` accelerators share a layer
-    attention_weights, mlp_weights, head_weights : weights in products that every token meets
-    attention_bytes, mlp_bytes : of these; those of the output layer are in 16 bits
-    expert_weights : of one routed expert over all layers, the part of it that one accelerator has
-    expert_bytes : of one such weight
-    experts, experts_per_token, experts_held : of a layer, of a token, of an accelerator
-    cache_bytes_per_token : read for each cached token of the requests of an accelerator
+    attention_weights, mlp_weights, head_weights : weights in the products of every token
+    attention_bytes, mlp_bytes : bytes of these; the output layer is in 16 bits
+    expert_weights : weights of one routed expert over all layers, on one accelerator
+    expert_bytes : bytes per such weight
+    experts, experts_per_token, experts_held : experts per layer, per token, and per accelerator
+    cache_bytes_per_token : bytes read per cached token of the requests of an accelerator
     window_bytes_per_token, window : the same in layers of sliding windows, and tokens in a window
-    state_bytes : read and written for each request in recurrent layers
-    cached_flops : for each cached token: latent attention, whose cache is small and whose heads are many
-    pair_flops, window_pair_flops : for each pair of tokens when a prompt is read
+    state_bytes : bytes read and written per request in recurrent layers
+    cached_flops : FLOP per cached token, of latent attention with its small cache and many heads
+    pair_flops, window_pair_flops : FLOP per pair of tokens in prefill
     dense_flops, expert_flops, plain_flops : peak rates in FLOP/s: of weights, of experts, of 16 bits
-    memory_bytes_per_s, network_bytes_per_s : nominal rates of an accelerator, one way
-    domain : accelerators that scale-up links join
-    link_s_per_byte : of scale-up links, as collectives reach it
-    reduce_latency_s, reduce_s_per_byte, direct_step_s, direct_s_per_byte : of AllReduces over tensor parallel ranks,
+    memory_bytes_per_s, network_bytes_per_s : nominal rates of an accelerator, per direction
+    domain : accelerators in a scale-up domain
+    link_s_per_byte : time per byte of collectives on scale-up links
+    reduce_latency_s, reduce_s_per_byte, direct_step_s, direct_s_per_byte : of tensor-parallel AllReduces,
         see :func:`~topoopt.transformers.allreduce_s`
     handoff_s, handoff_s_per_byte : start, and time per byte, of a transfer from one pipeline stage to the next
-    reduce_fabric_s_per_byte : part of the time per byte that a fabric adds by itself
+    reduce_fabric_s_per_byte : part of the time per byte on the fabric, which its model adds itself
     domains_visited : domains with experts of a token in a layer, on average
-    hosts : servers over which copies of attention lie
-    adapters : LoRA adapters that requests have, each one of them; 0 for none
-    adapter_weights : of one adapter, outside of experts
-    adapter_expert_weights : of one adapter of one routed expert
+    hosts : servers of the copies of attention
+    adapters : LoRA adapters, one per request; 0 for none
+    adapter_weights : weights of one adapter, outside of experts
+    adapter_expert_weights : weights of one adapter of one routed expert
     overlaps : 1 where one half of a batch computes while the other sends
     """
 
@@ -214,7 +214,7 @@ def scale_up_ranks(accelerator: Accelerator) -> int:
 
 
 def served_system(cluster: ClusterSpec) -> System:
-    """Return the servers of a cluster, whose accelerators reach each other as the catalogue says."""
+    """Return the servers of a cluster, with the scale-up links of the catalogue."""
     inside_bps = find_accelerator(cluster.accelerator).scale_up_bandwidth_bps or UNKNOWN_LINK_BPS
     per_server = cluster.accelerators_per_server
     each_bps = cluster.server_bandwidth_bps / per_server

@@ -37,10 +37,10 @@ class ServedColumns:
     Attributes
     ----------
     decode, prefill : Replica
-    clients : of one replica that answers, nan where all come at once
-    prompt_clients : of one replica that reads prompts
-    prompt, answer : tokens
-    replicas : that answer
+    clients : per decode replica, nan where all come at once
+    prompt_clients : per prefill replica
+    prompt, answer : input and output tokens
+    replicas : decode replicas
     held : requests whose caches a replica has memory for, at their mean length
     modes : mapping of the mode to its rows
     """
@@ -59,7 +59,7 @@ class ServedColumns:
 QUANTITIES = ("tpot", "ttft", "prefill", "e2e", "throughput", "prompt_rate")
 """Seconds, and tokens per second of all accelerators together."""
 PROMPT_TOKENS = 16384.0
-"""Tokens that an accelerator reads at once where the rate of reading prompts is measured."""
+"""Concurrent tokens of an accelerator in measurements of the prefill rate."""
 SPREADS = {"tpot": 0.08, "ttft": 0.35, "prefill": 0.15, "e2e": 0.08, "throughput": 0.2, "prompt_rate": 0.2}
 """Expected error of each quantity, in logarithms: its weight in a fit."""
 EARLY = 0.8

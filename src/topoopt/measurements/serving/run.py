@@ -47,7 +47,7 @@ MEASURED = {
     "e2e": "e2e_ms",
     "kv_transfer": "kv_transfer_ms",
 }
-"""Times that a row may have, and their columns in milliseconds."""
+"""Possible times of a row, and their columns in milliseconds."""
 RATES = {"throughput": ("out_tok_s", "out_tok_s_per_acc"), "prompt_rate": (None, "in_tok_s_per_acc")}
 """Tokens per second that a row may have: columns of all accelerators, and of one."""
 
@@ -61,7 +61,7 @@ class ServedRun:
     stack : ServedStack
         Stack that its constants depend on; the split is that of decode replicas.
     accelerators : int
-        In use, all pools together.
+        Accelerators in use, all pools together.
     prefill : Parallelism
         Split of prefill replicas; equal to that of the stack except in mode ``disagg``.
     decode_replicas, prefill_replicas : int
@@ -72,7 +72,7 @@ class ServedRun:
     measured : mapping
         Seconds by quantity, of :data:`MEASURED`; tokens per second of all accelerators, of :data:`RATES`.
     queue_limited : bool
-        Whether the table says that requests waited for admission.
+        Whether requests waited for admission, by the table.
     cache_bytes : float
         KV-cache bytes moved by one request; nan where not measured.
     """
@@ -182,7 +182,7 @@ def _settings(row: Row, accelerator: Accelerator) -> EngineSettings:
 
 
 def usual_cache_format(engine: str, weights: str, accelerator: Accelerator) -> str:
-    """Return the format of caches that a table does not say.
+    """Return the format of caches if a table has none.
 
     Beside weights in fp8 or fp4, TensorRT-LLM takes fp8, and so do the scripts of InferenceX for vLLM, and for SGLang
     on Blackwell.

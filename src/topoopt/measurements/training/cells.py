@@ -22,7 +22,7 @@ from topoopt.schema.files import packaged_rows
 from topoopt.transformers import recomputation_bits, recomputation_word
 
 OUTCOMES = ("status", "iter_time_s", "iter_time_ms", "tflops_per_gpu", "mfu_pct", "mem_gb", "mem_gib")
-"""Columns that may say that a run did not fit into memory."""
+"""Columns that may record that a run did not fit into memory."""
 BYTES = {"mb": 1e6, "gb": 1e9, "mib": 2.0**20, "gib": 2.0**30}
 WORDS: dict[str, dict[str, str]] = {}
 """Meanings of the words in a column, in the order in which they are searched."""
@@ -170,7 +170,7 @@ SHARE_OF_ALL = re.compile(r"n?gpus?\s*([*x×/])\s*(\d+)", re.IGNORECASE)
 LENGTHS = re.compile(r"(\d+(?:\.\d+)?)(?:\s*[:x×*]\s*(\d+(?:\.\d+)?))?")
 """A length, and of how many samples."""
 SERVER = 8
-"""Accelerators of a host where a row does not say."""
+"""Accelerators of a host where a row has none."""
 
 
 def with_cells(row: Row) -> Row:

@@ -139,7 +139,7 @@ class FitRules:
     Attributes
     ----------
     accelerators : tuple of str
-        Whose runs are taken, the calibration being for the first; those with most runs where empty.
+        Accelerators whose runs are used, the calibration being for the first; those with most runs if empty.
     start : str
         Start of the fit and target of the regularization: ``neutral``, a name or a file; the accelerator's own
         calibration where empty.
@@ -295,7 +295,7 @@ def fit(
 ) -> Calibration:
     """Return the calibration that explains runs, changes between pairs and collectives best, near ``start``.
 
-    Parameters in which these have no say stay as they are in ``start``; see ``fit_constants`` in
+    Parameters that do not affect these stay as in ``start``; see ``fit_constants`` in
     ``measurements/fit.py``.
 
     Raises

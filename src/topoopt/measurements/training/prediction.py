@@ -34,7 +34,7 @@ from topoopt.transformers import (
 )
 
 FIRST_STAGE = r"\brank[ _]?0\b|\bfirst (rank|stage)\b"
-"""In ``mem_def``, where the peak is that of the first stage, which need not be the fullest."""
+"""Pattern in ``mem_def`` of a peak of the first stage, which need not be the fullest."""
 
 
 @dataclass(frozen=True, slots=True)

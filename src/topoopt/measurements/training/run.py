@@ -4,12 +4,12 @@ Options that few runs vary have a column each, with the words that frameworks us
 
 A run trains all weights, or low-rank adapters of the rank given by its row or its framework.
 
-Where a row says LoRA and no rank, it is that of its source. NVIDIA's performance recipes of Megatron Bridge have rank
+Where a row has LoRA and no rank, it is that of its source. NVIDIA's performance recipes of Megatron Bridge have rank
 16 on the projections to queries, keys and values alone (``perf_recipes/llama``: ``target_modules = ["linear_qkv"]`` on
-``llama3_70b_peft_config``, whose ``dim`` is 16); MLPerf's llama2_70b_lora has rank 16 on attention;
-Hugging Face's PEFT has rank 8, there, too.
+``llama3_70b_peft_config``, whose ``dim`` is 16); MLPerf's llama2_70b_lora has rank 16 on attention; Hugging Face's
+PEFT has rank 8, there, too.
 
-Options that rows of published runs leave out are taken from the recipe.
+Options that rows of published runs omit are those of the recipe.
 
 NVIDIA's page of Megatron Bridge names a container for each row; the recipes of that container say whether all-to-alls
 of experts overlap, and whether whole iterations are launched as graphs. ``data/run_recipes.csv`` has them with sources.
@@ -132,13 +132,13 @@ COLUMNS = RunColumns(
     {"gpus": ("nodes",), "gbs": ("gbs_tokens", "grad_accum", "local_batch")},
 )
 NETWORK_BANDWIDTH_BPS = 100e9
-"""Per accelerator, where neither the row nor the catalogue knows."""
+"""Value per accelerator, where neither the row nor the catalogue has one."""
 SCALE_UP_BANDWIDTH_BPS = 400e9
 """Default bandwidth inside a server: one link of AMD's xGMI, 50 GB/s."""
 IDLE_AT_1 = {"pp": ("schedule",), "ep": ("dispatch", "overlap_experts", "exchange"), "cp": ("context",)}
-"""Columns that say how something is done, and the degree by which there is something to do."""
+"""Columns of methods, and the degree above 1 of which each needs."""
 SLOWEST_GBPS, FASTEST_GBPS = 1e-3, 1e6
-"""Range of link rates; rates beyond it are taken for typing errors."""
+"""Range of link rates; rates beyond it count as typing errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,7 +342,7 @@ def adapter_fields(row: Row) -> dict[str, Any]:
 
 
 def recipe_fields(row: Row, pp: int, vpp: int, ep: int) -> dict[str, Any]:
-    """Return the fields of a configuration that the recipe of a row says; nothing where it has none.
+    """Return the fields of a configuration in the recipe of a row; nothing where it has none.
 
     Without chunks of their own, stages have nothing for all-to-alls to overlap with, whatever a recipe asks for.
     """

@@ -43,7 +43,7 @@ _SHAPES = (
 SHAPES = {"vocab" if shape == "vocabulary" else shape: shape for shape in _SHAPES}
 """Columns about a model, and the :class:`~topoopt.workloads.transformer.Shapes` that they are."""
 WITHOUT_MTP = r"\b(w/o|without|no) mtp\b"
-"""In a model's name: its modules for further tokens are left out."""
+"""Pattern in a model's name: without its modules for further tokens."""
 USUAL = ("heads", "kv_heads", "ffn", "vocab")
 """Fields with a default where layers and hidden size are given."""
 TIME = re.compile(r"(.*?\d)\s*(ms|s)")

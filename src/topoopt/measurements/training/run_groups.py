@@ -79,7 +79,7 @@ def paired_rows(family: Ints, accelerators: Ints, labelled: Bools, per_server: F
     Parameters
     ----------
     family, accelerators, labelled, per_server : array, shape (runs,)
-        As in :func:`families` and :func:`is_labelled`; accelerators of the job, and of a server.
+        See :func:`families` and :func:`is_labelled`; accelerators of the job, and of a server.
     """
     members = grouped((number, row) for row, number in enumerate(family.tolist()))
     pairs = [

@@ -8,13 +8,13 @@ from topoopt.measurements.training.cells import meaning, switched_on, zero_stage
 from topoopt.transformers import ATTENTION_KERNELS, FRAMEWORKS, GATHERS, find_framework, unfused_bits
 
 ATTENTION_COLUMNS = ("attention", "attention_kernel", "attn", "kernel", "flash_attention", "flash_attn")
-"""Columns that may say how attention ran, by a word or, where the name has ``flash``, by yes or no."""
+"""Columns that may give the attention kernel, by a word or, if named ``flash``, by yes or no."""
 
 EAGER_WORDS = (
     r"\beager\b|\bunfused\b|\b(no|not|without|before) flash"
     r"|\b(torch|megatron) (attention|softmax|kernel)|\bkernels?[:= ]+(torch|megatron|fused)\b"
 )
-"""In notes; a fused kernel beside Megatron's and PyTorch's is its softmax, which reads and writes all scores."""
+"""Pattern in notes; a fused kernel beside Megatron's and PyTorch's is its softmax, which moves all scores."""
 
 KERNEL_LIST = r"\bkernels?="
 """Phrase in notes before a list of fused kernels; others were not fused."""
@@ -32,7 +32,7 @@ KERNEL_NAMES = {
 """Names of fused kernels in a column."""
 
 OLD_FLASH = r"\bflash[-_ ]?attention[-_ ]?v?1\b"
-"""In notes."""
+"""Pattern in notes."""
 
 FLASH_WORD = "flash"
 PLACES = ("note", "recompute", "source", "dataset", "zero", "gpu")
@@ -78,9 +78,9 @@ def written_attention(row: Row) -> str:
 
 
 def written_unfused(row: Row) -> str:
-    """Return the names in :data:`~topoopt.transformers.UNFUSED_PARTS` that a row says ran operation by operation.
+    """Return the names in :data:`~topoopt.transformers.UNFUSED_PARTS` that ran operation by operation, by a row.
 
-    Joined by ``+``, ``none`` or ``all``; nothing where the row does not say.
+    Joined by ``+``, ``none`` or ``all``; nothing if the row has none.
 
     Raises
     ------

@@ -191,7 +191,7 @@ class GivenInventory:
 
 
 def read_inventory(path: str | os.PathLike[str]) -> GivenInventory:
-    """Return an inventory file; the suffix tells ``.toml`` and ``.json``, else it is YAML.
+    """Return an inventory file; TOML or JSON by its suffix, else YAML.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A deployment in one format, in several, or in all that can say it."""
+"""A deployment in one format, in several, or in all that can express it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class ExportedFormat:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A format that cannot say the plan, and why."""
+    """A format that cannot express the plan, and the reason."""
 
     format: ExportFormat
     reason: str
@@ -130,7 +130,7 @@ def exported(
     InvalidInput
         For an unknown name, or none.
     Infeasible
-        If a format that is named cannot say the plan, with the reason.
+        If a named format cannot express the plan, with the reason.
     """
     if not names:
         raise InvalidInput(f"format: name one or several of {', '.join(FORMATS)}, or {ALL}")

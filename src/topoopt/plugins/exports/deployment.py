@@ -54,7 +54,7 @@ class ServerInterface:
     neighbors : tuple of Neighbor
         Only of directed links.
     mac : str
-        MAC to set, so that others know it; empty where none is needed, or where the inventory gives it.
+        MAC to set, for static neighbors; empty where none is needed, or where the inventory gives it.
     """
 
     name: str
@@ -191,7 +191,7 @@ class ExportFormat:
     consumer : str
         Programs or people that read it.
     write : function from a deployment to files
-        Raises Infeasible, with the reason, where the format cannot say the plan.
+        Raises Infeasible, with the reason, where the format cannot express the plan.
     """
 
     name: str

@@ -23,9 +23,9 @@ class WiredGraph:
     Attributes
     ----------
     says : mapping
-        Attributes of the graph: all that a wiring file says as a whole.
+        Attributes of the whole graph in a wiring file.
     nodes : tuple of (name, attributes)
-        In the order of ranks.
+        Nodes in the order of ranks.
     links : tuple of (name of the source, of the target, key, attributes)
         Links; the key counts parallel cables.
     """

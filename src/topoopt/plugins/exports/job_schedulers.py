@@ -1,6 +1,6 @@
 """Kubernetes: labels of nodes, and a topology for Kueue, so that a job gets servers wired together.
 
-A label says where a node is in the wiring; it does not decide which pod gets which rank. The label ``topoopt/rank`` is
+A label gives the place of a node in the wiring; it does not assign ranks to pods. The label ``topoopt/rank`` is
 for job controllers that place pods by node affinity, or sort them.
 
 Slurm: the servers of a plan are a block, wired among themselves; at most 16 of them are a ring, too.

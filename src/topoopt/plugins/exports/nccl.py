@@ -1,7 +1,7 @@
 """Files for NCCL and RDMA: interfaces, a channel for each ring, and forwarding rules that RDMA traffic follows.
 
-The order of servers is beyond these files: for every channel NCCL joins node n to node n+1, in the order of ranks. Only
-the MSCCL file, or a launcher's order of ranks, says more.
+The order of servers is beyond these files: for every channel NCCL joins node n to node n+1, in the order of ranks.
+Only the MSCCL file, or a launcher's order of ranks, specifies more.
 
 In the MSCCL file an AllReduce has a channel for each ring. The broadcast is written where the plan's AllReduces go by
 it; other algorithms of plans are known to simulators alone.

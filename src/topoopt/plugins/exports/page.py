@@ -1,4 +1,4 @@
-"""An export as a page: the files of every format, and the formats that cannot say the plan."""
+"""An export as a page: the files of every format, and the formats that cannot express the plan."""
 
 from topoopt.base.units import format_bytes
 from topoopt.pages import Page, Section, counted, facts, number, table, text

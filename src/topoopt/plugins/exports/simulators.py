@@ -8,7 +8,7 @@ cannot be expressed, and a plan that has them is refused.
 
 ASTRA-sim's files of system and network beside Chakra's traces, where its analytical network can express the wiring.
 
-That network knows rings in the order of ranks, networks of all pairs, and switches, which no plan of fixed links has.
+That network has rings in the order of ranks, networks of all pairs, and switches, which no plan of fixed links has.
 
 References
 ----------
@@ -49,7 +49,7 @@ RUN = f"""\
   --remote-memory-configuration=remote_memory.json
 """
 HOST_LATENCY_MS = 1e-6
-"""Between a host and its own switch: a nanosecond, since ns-3 takes zero for none."""
+"""Latency between a host and its own switch: a nanosecond, since ns-3 takes zero for none."""
 README = """\
 topology.txt            The plan's wiring: hosts 0 to {last}, and behind each of them a switch of its own, since a host
                         does not forward (TOPOLOGY_FILE of the ns-3 configuration).
@@ -59,7 +59,7 @@ Traces and groups are those of format chakra. Routes are ns-3's own: by hops, an
 hashed over all of them. The plan's routes are shortest paths, too, but their shares of bytes cannot be said.
 """
 KINDS = ("A100", "A800", "H100", "H800")
-"""Accelerators that SimAI knows."""
+"""Accelerators that SimAI supports."""
 INSIDE_LATENCY_MS = 2.5e-5
 """Latency from an accelerator to the switch inside its server, as in SimAI's own topologies."""
 

@@ -92,7 +92,7 @@ TRAINING_FORMATS = (
         simai,
     ),
 )
-"""In the order of use."""
+"""Formats in the order of use."""
 GRAPH_FORMATS = (
     ExportFormat(
         "graphml",

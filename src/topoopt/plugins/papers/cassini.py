@@ -92,7 +92,7 @@ class OneLink:
         Mean iteration and communication times. ``fair``, ``mltcp`` and ``static`` (60-40) begin at random;
         ``cassini`` is fair, and shifted.
     ecn_marks : mapping from way to float
-        In a second, as estimated.
+        Estimated marks per second.
     """
 
     profiles: tuple[CommunicationProfile, ...]

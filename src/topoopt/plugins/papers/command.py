@@ -109,7 +109,7 @@ def _document(figure: dict[str, Any], files: tuple[str, ...]) -> dict[str, Any]:
 
 
 def check_files(folder: str, names: Sequence[str], suffix: str, page: str | None) -> None:
-    """Make the folder, and refuse files that could not be written at the end.
+    """Create the folder, and refuse files that could not be written at the end.
 
     Raises
     ------

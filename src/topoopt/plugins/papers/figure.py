@@ -26,7 +26,7 @@ class Comparison:
     what : str
         Subject of the comparison, such as ``VGG16, 16 servers``.
     ours : float
-        In ``unit``.
+        Our value in ``unit``.
     published_low, published_high : float
         The published value, or the ends of the published range.
     tolerance : float or None
@@ -103,7 +103,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class StudySettings:
-    """Settings of a study: ``quick`` uses fewer points and smaller searches, and says so in the notes."""
+    """Settings of a study: ``quick`` uses fewer points and smaller searches, as recorded in the notes."""
 
     quick: bool
     seed: int = 0
@@ -128,7 +128,7 @@ class Description:
         ``what``, ``unit``, ``published`` (a value, or the ends of a range), ``tolerance``, ``origin`` and
         ``explanation``; each of them may be a table by case.
     charts : mapping of name to chart
-        Fields of a chart; ``bars`` makes it one of bars, ``curves`` says which columns of the rows are drawn (see
+        Fields of a chart; ``bars`` makes it one of bars, ``curves`` selects the columns of the rows to draw (see
         :class:`Curves`), ``published`` are series of the paper.
     tables : mapping
         Published figures that the study itself reads.

@@ -43,7 +43,7 @@ PER_SERVER = 8
 NVSWITCH_BPS = 450e9 * 8
 """900 GB/s in both directions together."""
 MICRO_BATCHES = 8
-"""Micro-batches per replica and iteration; our choice, since we do not know the paper's."""
+"""Micro-batches per replica and iteration; our choice, since the paper gives none."""
 ACCELERATORS = 1024
 """Our choice, where the parallel degrees leave it open: 128 servers."""
 
@@ -240,7 +240,7 @@ def _charts(rows: Sequence[Row]) -> Iterator[Chart]:
 def mixnet_rows(name: str, bandwidth_bps: float, variants: tuple[Variant, ...]) -> Iterator[Row]:
     """Yield a job on the fabrics of the paper, on TopoOpt as its authors' code wires it, and on variants of MixNet.
 
-    ``circuits`` says how those of MixNet are handled, where that is special.
+    ``circuits`` sets the handling of those of MixNet, where special.
     """
     step = step_of(JOBS[name], bandwidth_bps)
     usual = [(fabric, "", FabricShape(), False) for fabric in (*FABRICS, "topoopt-released")]

@@ -61,7 +61,7 @@ BUSY = 0.7
 SERVER_BYTES_PER_S = 50e9
 """Bandwidth of a server, one port of 400 Gb/s."""
 OVERSUBSCRIBED = (1, 2, 4)
-"""Times the bandwidth out of a rack that servers of it have together."""
+"""Ratios of the total bandwidth of a rack's servers to the bandwidth out of it."""
 REPLICAS = {64: 8, 16: 2}
 """Replicas of each pool, of four accelerators each, by accelerators; two of them share a server."""
 PAGES = 20_000

@@ -274,7 +274,7 @@ def find_study(name: str) -> StudyEntry:
 
 @checked_arguments
 def reproduce(name: str, *, quick: bool = False, seed: int = 0, on_progress: Progress = silent) -> Figure:
-    """Make a figure of the paper again: ours beside the published.
+    """Reproduce a figure of the paper: ours beside the published.
 
     Parameters
     ----------

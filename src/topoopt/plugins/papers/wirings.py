@@ -52,7 +52,7 @@ from topoopt.workloads import ParallelStrategy, Traffic, load_model
 EXPERT_TITLES = {"mixtral-8x22b": "Mixtral", "deepseek-v3": "DeepSeek"}
 TITLES = {**MODEL_TITLES, **EXPERT_TITLES}
 AS_A_PLAN = JobSettings(bucket_bytes=AUTO_BUCKET, collective=QUICKEST)
-"""Buckets of gradients and algorithms by message, whichever are the fastest, as a plan has them."""
+"""The fastest buckets of gradients and algorithms by message, as in a plan."""
 PLANS: Mapping[str, Mapping[str, Any]] = {
     "plan, strides": {"wirings": "strides"},
     "plan, any wiring": {"wirings": "any"},

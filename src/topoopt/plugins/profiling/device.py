@@ -73,7 +73,7 @@ class CudaDevice:
         return float("inf")
 
     def forget(self) -> None:
-        """Give cached blocks back to the GPU."""
+        """Return cached blocks to the GPU."""
         self.torch.cuda.empty_cache()
 
 
@@ -92,7 +92,7 @@ class CpuDevice:
     Raises
     ------
     InvalidInput
-        If the precision is tf32, which only tensor cores know.
+        If the precision is tf32, which only tensor cores support.
     """
 
     def __init__(self, torch: Any, precision: str, threads: int = 0) -> None:
@@ -142,7 +142,7 @@ DTYPES = {"fp32": "float32", "tf32": "float32", "bf16": "bfloat16", "fp16": "flo
 
 
 class Device(Protocol):
-    """Runs work and tells how long it took."""
+    """Runs work and measures its duration."""
 
     facts: DeviceFacts
     torch: Any
@@ -164,7 +164,7 @@ class Device(Protocol):
         ...
 
     def forget(self) -> None:
-        """Give memory back after a size that did not fit."""
+        """Free memory after a size that did not fit."""
         ...
 
 

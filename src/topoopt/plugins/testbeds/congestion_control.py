@@ -1,4 +1,4 @@
-"""A congestion control is registered with the kernel under a name of its own, and unregistered whatever happens."""
+"""A congestion control is registered with the kernel under a name of its own, and always unregistered."""
 
 import ctypes
 import json
@@ -45,7 +45,7 @@ class MltcpJob:
     aggressiveness : Aggressiveness
         F, by which the growth of windows is multiplied: a linear one.
     total_bytes : int
-        In an iteration: of one connection, or of all together; 0: the kernel learns it.
+        Bytes per iteration, of one connection or of all together; 0: the kernel learns them.
     compute_time_s : float
         The gap between two iterations; 0: the kernel learns it.
     by_job : bool
@@ -144,7 +144,7 @@ def register(name: str) -> None:
 
 
 def unregister(name: str) -> bool:
-    """Take a congestion control of ours back, and return whether the kernel had it.
+    """Unregister a congestion control of ours, and return whether the kernel had it.
 
     Sockets that still use it keep it until they are closed; no other can get it.
     """
@@ -274,7 +274,7 @@ def run_tool(tool: str, *words: str) -> str:
     InvalidInput
         If it is not installed.
     Infeasible
-        If it fails, with the line of its complaint that says most, or does not end.
+        If it fails, with the most informative line of its error, or does not end.
     """
     command: Sequence[str] = (tool_path(tool), *words)
     try:

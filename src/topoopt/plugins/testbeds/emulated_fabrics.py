@@ -26,7 +26,7 @@ class Emulated:
     Attributes
     ----------
     name : str
-        In the table of :data:`EMULATED`.
+        Name in the table of :data:`EMULATED`.
     fabric : Fabric
         Links, one path per pair, and rings, for the simulators; not scaled.
     layout : Layout
@@ -71,7 +71,7 @@ def emulated(name: str, cluster: ClusterSpec, fabric: Fabric) -> Emulated:
 
 
 def plan_on_links(cluster: ClusterSpec, fabric: Fabric, wiring: Wiring | None = None) -> Emulated:
-    """Return a fabric of direct links as it is wired; of a pair's paths one is taken."""
+    """Return a fabric of direct links as it is wired; each pair uses one of its paths."""
     wiring = wiring or wire(fabric.topology, cluster.degree, cluster.links)
     routed = replace(fabric, routes=single_paths(fabric.topology, fabric.routes))
     return Emulated("topoopt", routed, direct_layout(routed, wiring, cluster.link_bandwidth_bps), wiring)

@@ -25,7 +25,7 @@ R = TypeVar("R")
 
 
 def create_namespace(name: str) -> None:
-    """Make a namespace with that name; it lives until it is removed.
+    """Create a namespace with that name; it lives until it is removed.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def remove_namespace(name: str) -> bool:
 
 
 def namespaces_named(prefix: str) -> tuple[str, ...]:
-    """Return the names of the namespaces that begin like that."""
+    """Return the names of the namespaces with this prefix."""
     if not FOLDER.is_dir():
         return ()
     return tuple(sorted(path.name for path in FOLDER.iterdir() if path.name.startswith(prefix)))
@@ -126,7 +126,7 @@ def in_thread(function: Callable[[], R]) -> R:
 
 
 def _inode(path: Path) -> int:
-    """Return the number of a namespace, 0 where it is gone or is none."""
+    """Return the number of a namespace, 0 if it does not exist."""
     try:
         found = path.stat()
     except OSError:

@@ -30,7 +30,7 @@ class TestbedsAnswer:
     done : str
         ``up``, ``down`` or ``status``.
     checked_pairs : int
-        Pairs of servers whose packets were seen to go as the plan says.
+        Pairs of servers whose packets were seen to take the plan's paths.
     left_alone : mapping from names to reasons
         Testbeds that were not removed.
     """
@@ -72,7 +72,7 @@ class TestbedsAnswer:
 
 
 def put_up(fabric: Emulated, name: str, scale: float, on_progress: Progress) -> TestbedsAnswer:
-    """Make a testbed that stays, and check that packets of every pair go as the plan says.
+    """Create a persistent testbed, and check that packets of every pair take the plan's paths.
 
     Raises
     ------

@@ -96,7 +96,7 @@ def share(
     Raises
     ------
     InvalidInput
-        For an unknown name, or if this machine cannot have the testbed or MLTCP, in one line that says why.
+        For an unknown name, or if this machine cannot have the testbed or MLTCP, in one line with the reason.
     Infeasible
         If a process fails, or the kernel refuses.
     """
@@ -189,7 +189,7 @@ def run(
     Raises
     ------
     InvalidInput
-        For an unknown name, or if this machine cannot have the testbed, in one line that says why.
+        For an unknown name, or if this machine cannot have the testbed, in one line with the reason.
     Infeasible
         If the job cannot be run so, or a process fails.
     """
@@ -300,7 +300,7 @@ def up(
     Raises
     ------
     InvalidInput
-        If this machine cannot have it, in one line that says why.
+        If this machine cannot have it, in one line with the reason.
     """
     settings = checked_words(words, TestbedWords)
     scale = checked_scale(settings["scale"])

@@ -194,11 +194,11 @@ def addressed(
     identities : int
         Addresses that a server needs; rounded up to a power of two.
     prefixes : of identities, of links
-        Chosen so that they do not meet networks that the servers know already.
+        Chosen so that they do not overlap the servers' existing networks.
     interface_names : of each server, optional
         eth0, eth1, … by default.
     macs : of each interface, optional
-        By default, and where empty, locally administered ones: 02:, then the server and the interface.
+        MAC addresses; missing ones are locally administered: 02:, then the server and the interface.
 
     Raises
     ------

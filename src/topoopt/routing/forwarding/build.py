@@ -298,7 +298,7 @@ def _circling(topology: Topology, pair: Ints, link: Ints) -> Ints:
 
 
 def _take_circles_off(topology: Topology, link: Ints, share: Floats) -> None:
-    """Take the least share of a circle off its links until there is none; at least one link ends each time."""
+    """Subtract the least share of a cycle from its links until there is none; at least one link ends each time."""
     while circle := _circle(topology, link, share):
         share[circle] -= share[circle].min()
         share[share < 1e-12] = 0.0

@@ -49,7 +49,7 @@ class ForwardingTables:
     identities : int
         Addresses of a server.
     node, source, dst, identity : int64 arrays, shape (entries,)
-        Whose table it is; -1 or the source that it is for; the destination and which of its addresses. In this order.
+        Server of the table; its source or -1; the destination and the index of its address. Sorted in this order.
     hop_first : int64 array, shape (entries+1,)
     link : int32 array, shape (hops,)
         Index of a directed link of the topology.
@@ -57,7 +57,7 @@ class ForwardingTables:
         Sums to 1 over an entry.
     ways : Ways
     freed_pairs : int
-        Pairs whose paths, taken together, went in circles; those are left out.
+        Pairs whose combined paths have cycles, which are omitted.
     turn : int64 array, shape (entries,)
         For pinned paths, the cable of its link that an entry takes, modulo the number of cables.
     """
@@ -78,7 +78,7 @@ class ForwardingTables:
 
     @property
     def kind(self) -> Kind:
-        """Whether the destination alone says where to."""
+        """Whether the next hop depends on the destination alone."""
         return "source" if (self.source >= 0).any() else "destination"
 
     @property
@@ -274,10 +274,10 @@ def integer_weights(first: Ints, share: Floats, largest: int = LARGEST_WEIGHT) -
     """Return an integer weight from 1 to ``largest`` per next hop, such that shares deviate least from the given
     ones.
 
-    Among all scales the one with the smallest error is taken, and among several of these the smallest, so that
-    thirds become 1 and 2. A share is off by at most ``(m - 1) / (largest - m / 2)`` among m next hops: rounding moves
-    each but the largest by less than one, and the sum with them. That is 0.4 % of a pair's bytes for two next hops,
-    0.8 % for three, and rarely that much.
+    The scale with the smallest error is chosen, and of several such scales the smallest, so that thirds become 1 and
+    2. A share is off by at most ``(m - 1) / (largest - m / 2)`` among m next hops: rounding moves each but the largest
+    by less than one, and the sum with them. That is 0.4 % of a pair's bytes for two next hops, 0.8 % for three, and
+    rarely that much.
 
     Parameters
     ----------

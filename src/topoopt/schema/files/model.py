@@ -198,7 +198,7 @@ def _resolved(root: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _expected(schema: dict[str, Any], detail: ErrorDetails) -> str:
-    """Return ``an integer >= 2`` from the schema; pydantic's own message where the schema says nothing."""
+    """Return ``an integer >= 2`` from the schema; pydantic's own message where the schema has none."""
     if "enum" in schema:
         return " or ".join(str(value) for value in schema["enum"])
     names = {

@@ -227,7 +227,7 @@ def target_of(path: str | Path) -> Path:
 
 @contextlib.contextmanager
 def whole_file(path: str | Path) -> Iterator[BinaryIO]:
-    """Open a file to be written bit by bit, which takes its name when all is done, and is gone otherwise.
+    """Open a file to be written in parts, which gets its name at the end, and is deleted on failure.
 
     Raises
     ------

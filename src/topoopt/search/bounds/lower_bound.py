@@ -63,7 +63,7 @@ class WindowGrid:
         return len(self.head_s) * len(self.tail_s)
 
     def cell(self, release_s: Floats, tail_s: Floats) -> Ints:
-        """Return the cell of each window, earlier and with less after it than it says."""
+        """Return the cell of each window, earlier and with less after it than the window."""
         head = np.searchsorted(self.head_s, release_s, side="right") - 1
         tail = np.searchsorted(self.tail_s, tail_s, side="right") - 1
         return head * len(self.tail_s) + tail
@@ -201,7 +201,7 @@ class _Pairs:
 
 
 LARGEST_TABLE = 1 << 24
-"""Numbers in a table of servers by sets; of larger clusters some servers are looked at after the others."""
+"""Numbers in a table of servers by sets; larger clusters are processed in parts."""
 
 
 def lower_bounds(cluster: ClusterSpec, found: Windows, moved: Demands) -> Bounds:

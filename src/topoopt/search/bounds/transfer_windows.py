@@ -8,10 +8,10 @@ a reduce-scatter, or an all-gather.
 
 When each task can start at the earliest, in whatever order the devices take up their work.
 
-A simulation with free communication does not tell. Devices work first come, first served, so a transfer that comes
-late may let a task go first that others wait for: more communication, and an earlier end of an AllReduce. What holds
-in every order is that a task waits for the longest chain of tasks before it, and for all the work that is before it
-on its own device, which does one thing after the other.
+A simulation with free communication does not give them. Devices work first come, first served, so a transfer that
+comes late may let a task go first that others wait for: more communication, and an earlier end of an AllReduce. What
+holds in every order is that a task waits for the longest chain of tasks before it, and for all the work that is before
+it on its own device, which does one thing after the other.
 
 Communication in such a chain is free, or takes a time that no network can undercut (:class:`LeastTimes`). For the
 graph :func:`backwards`, the result is the work that must follow a task before the iteration can end.

@@ -217,7 +217,7 @@ class Candidate:
 
 @lru_cache(maxsize=4)
 def _time_again_s(candidate: Candidate, job: Job) -> float:
-    """Return the cached time of a long simulation: strides are compared with the answer, and named beside it."""
+    """Return the cached time of a long simulation: strides are compared with the answer, and listed with it."""
     return simulated(job, candidate.strategy, candidate.fabric).iteration_time_s
 
 
@@ -309,7 +309,7 @@ def simulated(
 ) -> SimResult:
     """Simulate one iteration; with many micro-batches in a pipeline, only as many as determine the rest.
 
-    Without options collectives run as the job's settings say.
+    Without options collectives run by the job's settings.
     """
     options = options or options_of(job)
     if isinstance(job.work, TransformerWork) and (simulator, options) == ("analytic", DEFAULT):
@@ -320,7 +320,7 @@ def simulated(
 
 
 def options_of(job: Job) -> SimulationOptions:
-    """Return the options by which collectives run as a job's settings say."""
+    """Return the options of collectives in a job's settings."""
     return collective_options(job.settings.collective)
 
 

@@ -52,7 +52,7 @@ WORTH_BALANCING = 1e-3
 """Excess of the fullest link over the least possible above which re-weighting the candidate paths is tried."""
 LARGEST_FOR_ALL_WAYS = 256
 """Servers up to which direct links have equal splits over all shortest paths. A pair of a torus of 1,024 servers has
-130 links on these, and simulating them takes minutes and 10 GB; above, :data:`FEW_WAYS` shortest paths are taken."""
+130 links on these, and simulating them takes minutes and 10 GB; above, :data:`FEW_WAYS` shortest paths are used."""
 FEW_WAYS = 2
 GROUPS = "group rings"
 """Name of the wiring by groups: replicas of parts of layers, each group separately, and the links between."""
@@ -66,7 +66,7 @@ LARGEST_FOR_OTHERS = 512
 """Servers of a transformer or of a traffic matrix above which all servers are joined along strides only: laying the
 rings of its many groups over relays takes long, and gains nothing there."""
 SLACK = 1.1
-"""Times the load of the best strides, up to which another wiring is simulated."""
+"""Factor of the load of the best strides up to which another wiring is simulated."""
 _LARGEST_MATRIX = 2048
 
 

@@ -28,7 +28,7 @@ from topoopt.topologies import hops_from
 from topoopt.workloads import OperatorSplit, ParallelStrategy
 
 LARGEST_TO_LIST = 512
-"""Servers up to which the search knows all links of every pair. Above, those of a torus of 1,024 servers alone take
+"""Servers up to which the search uses all links of every pair. Above, those of a torus of 1,024 servers alone take
 2 GB and a minute of CPU time; there the search assumes one shortest path of each pair, drawn by a hash."""
 MAX_FAN_OUT_BYTES = 256e6
 """Largest table of fan-out loads that is kept; 128 servers of degree 4 need 1 MB."""

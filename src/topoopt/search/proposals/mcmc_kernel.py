@@ -236,7 +236,7 @@ def _redraw_pair(p: Problem, config: Ints, op: int, random: Random) -> None:
 
 @compiled
 def _redraw_kind(p: Problem, config: Ints, op: int, random: Random) -> None:
-    """Give all operators of one kind the same split: tables spread evenly, the others in one place."""
+    """Set the same split for all operators of one kind: tables spread evenly, the others in one place."""
     operator, candidate, divisors, servers = p.operator, p.candidate, p.divisors, p.servers
     chosen, start = pick(random, operator[op, CANDIDATES]), pick(random, servers)
     batch, channel, dim = candidate[op, chosen, 0], candidate[op, chosen, 1], candidate[op, chosen, 2]
@@ -256,7 +256,7 @@ def _redraw_kind(p: Problem, config: Ints, op: int, random: Random) -> None:
 
 @compiled
 def _redraw_run(p: Problem, config: Ints, op: int, random: Random) -> None:
-    """Give a run of operators of one kind the split that some operator of the kind has, or a new one on all servers.
+    """Set the split of a run of operators of one kind to that of another operator of the kind, or a new one.
 
     So the border between layers in pairs, say, and data-parallel ones moves by many layers at once.
     """
@@ -315,7 +315,7 @@ def _spread(divisors: Ints, cost: Floats, work: Floats, config: Ints, op: int) -
 def redraw(
     operator: Ints, candidate: Ints, divisors: Ints, servers: int, config: Ints, op: int, random: Random
 ) -> None:
-    """Give an operator any of its candidate splits, from any server on."""
+    """Set any of an operator's candidate splits, from any server on."""
     choice, start = pick(random, operator[op, CANDIDATES]), pick(random, servers)
     configure(candidate, divisors, servers, config, op, choice, start)
 
@@ -324,7 +324,7 @@ def redraw(
 def configure(
     candidate: Ints, divisors: Ints, servers: int, config: Ints, op: int, choice: int, start: int
 ) -> None:
-    """Give an operator one of its candidate splits, from the server ``start`` on."""
+    """Set one of an operator's candidate splits, from the server ``start`` on."""
     for k in range(3):
         config[op, k] = candidate[op, choice, k]
     config[op, 3] = start % (servers // (divisors[config[op, 0]] * divisors[config[op, 1]]))

@@ -188,7 +188,7 @@ def _backward(p: Problem, state: State, op: int) -> float:
 
 @inlined
 def _send_back(p: Problem, state: State, op: int, done: float) -> float:
-    """Send the gradients of an operator's inputs, all at once; return when the last is there."""
+    """Send the gradients of an operator's inputs, all at once; return the arrival of the last."""
     slots, overhead_s, edge_load, arrived = state.slot, state.edge_overhead_s, state.edge_load, state.arrived
     free, together, in_edge = state.on_link[FREE], state.on_link[TOGETHER], p.in_edge
     first, end = p.first_in[op], p.first_in[op + 1]
@@ -228,7 +228,7 @@ def _queue(order: Ints, ready_s: Floats, op: int, ready: float, served: int, que
 def _fill(
     p: Problem, state: State, op: int, done: float, delay: float, buckets: int, served: int, queued: int
 ) -> tuple[int, int]:
-    """Put an operator's gradients into the bucket of their groups, and that in line when it is full.
+    """Add an operator's gradients to the bucket of their groups, and enqueue the bucket when it is full.
 
     Returns how many groups have had buckets so far, and how many AllReduces stand in line.
     """
@@ -314,7 +314,7 @@ def _reduce(p: Problem, state: State, op: int) -> float:
 
 @vectorized
 def transmit(free: Floats, load: Floats, ready: float) -> float:
-    """Put a load on FIFO links at time ``ready``; return when the last link is done."""
+    """Add a load to FIFO links at time ``ready``; return the time at which the last link is done."""
     finish = ready
     for link in range(load.shape[0]):
         done = max(free[link], ready) + load[link] if load[link] > 0.0 else free[link]

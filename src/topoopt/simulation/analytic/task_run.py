@@ -34,7 +34,7 @@ EVENTS, DIRTY, READY, DONE = range(4)
 
 
 class TaskRun(NamedTuple):
-    """Everything that an event loop knows of tasks and devices between two events."""
+    """State of tasks and devices in an event loop between two events."""
 
     device: Ints
     duration: Floats

@@ -29,7 +29,7 @@ STAMP = stamp(Path(__file__).parent.glob("task_run*.py"))
 
 
 class FlowRun(NamedTuple):
-    """Flows of tasks, and until when each link is taken.
+    """Flows of tasks, and the time until which each link is busy.
 
     ========================= ============ ==================================================================
     array                     shape        meaning
@@ -158,7 +158,7 @@ def _run_devices(t: TaskRun, f: FlowRun, now: float) -> None:
 
 @inlined
 def _begin_ready(t: TaskRun, f: FlowRun, now: float) -> None:
-    """Let all that has become ready begin: a computation joins a queue, flows open."""
+    """Start all ready tasks: a computation joins a queue, flows open."""
     for i in range(t.tally[READY]):
         task = t.ready[i]
         t.start[task] = now
@@ -177,7 +177,7 @@ def _begin_ready(t: TaskRun, f: FlowRun, now: float) -> None:
 
 @inlined
 def _send_alike(t: TaskRun, f: FlowRun, first: int, now: float) -> None:
-    """Send a flow, and those of its task behind it that begin with it: no event would come between them."""
+    """Send a flow, and the next ones of its task that begin with it: no event would come between them."""
     end = f.task_flow[f.flow_task[first] + 1]
     _send(t, f, first, now)
     for flow in range(first + 1, end):
@@ -188,7 +188,7 @@ def _send_alike(t: TaskRun, f: FlowRun, first: int, now: float) -> None:
 
 @inlined
 def _send(t: TaskRun, f: FlowRun, flow: int, now: float) -> None:
-    """Let a flow occupy each of its links from when it is free, independently; the last flow of a task ends it."""
+    """Occupy each link of a flow from when it is free, independently; the last flow of a task ends it."""
     end = now
     row, turn, links = f.class_row[f.flow_class[flow]], f.class_turn[f.flow_class[flow]], len(f.link_of)
     for e in range(f.row_first[row], f.row_first[row + 1]):
@@ -224,7 +224,7 @@ def _foretell(t: TaskRun, f: FlowRun, task: int, now: float) -> None:
 
 @inlined
 def _plan_end(t: TaskRun, f: FlowRun, task: int, end: float, code: int) -> None:
-    """Make the end of communication an event, if it is none yet."""
+    """Add the end of communication as an event, if it is not one yet."""
     if f.told[task] == UNTOLD:
         f.told[task] = PLANNED
         _plan(t, f, end, code)
@@ -247,7 +247,7 @@ def _is_past(t: TaskRun, f: FlowRun, task: int, now: float) -> bool:
 
 @inlined
 def _tell(t: TaskRun, f: FlowRun, code: int) -> None:
-    """Make tasks ready whose last open predecessor ended."""
+    """Mark tasks as ready whose last open predecessor ended."""
     task = f.flow_task[code - len(t.device) - len(f.flow_class)]
     f.told[task] = PAST
     for e in range(t.successor_first[task], t.successor_first[task + 1]):
@@ -284,7 +284,7 @@ def schedule(t: TaskRun, time: float, code: int) -> None:
 
 @compiled
 def next_event(t: TaskRun) -> int:
-    """Take the first event out and return its code."""
+    """Pop the first event and return its code."""
     code: int = t.codes[0]
     t.tally[EVENTS] = drop_top(t.keys, t.codes, t.tally[EVENTS])
     return code
@@ -292,14 +292,14 @@ def next_event(t: TaskRun) -> int:
 
 @compiled
 def queue_for_device(t: TaskRun, task: int, now: float) -> None:
-    """Put a compute task that is ready into the queue of its device."""
+    """Enqueue a ready compute task for its device."""
     enqueue(task, t.device[task], now, t.start, t.head, t.tail, t.after)
     note_device(t, t.device[task])
 
 
 @compiled
 def note_device(t: TaskRun, device: int) -> None:
-    """Note that a device may start a task."""
+    """Record that a device may start a task."""
     if t.is_dirty[device] == 0:
         t.is_dirty[device] = 1
         t.dirty[t.tally[DIRTY]] = device

@@ -182,7 +182,7 @@ def _nodes(graph: TaskGraph, names: dict[tuple[int, ...], str]) -> Iterator[tupl
 def _collective(
     graph: TaskGraph, task: int, exact: bytes, names: dict[tuple[int, ...], str]
 ) -> tuple[_Node, ...]:
-    """Return a node for each member; of one alone only the delay is left."""
+    """Return a node for each member; for a single one only the delay."""
     members = graph.members(task)
     if len(members) == 1:
         return (_Node(members[0], METADATA, exact),)
@@ -260,7 +260,7 @@ def text_attribute(name: str, value: str) -> bytes:
 
 @lru_cache(maxsize=1 << 8)
 def collective_attribute(kind: int) -> bytes:
-    """Return the attribute that says which collective a node is."""
+    """Return the attribute for the collective of a node."""
     return whole_attribute("comm_type", kind, INT64)
 
 

@@ -256,7 +256,7 @@ def chakra_recording(traces: ChakraTraces) -> Recording:
 
 
 def _device_times(trace: ChakraTrace) -> DeviceTimes:
-    """Return the computation of a rank one after the other: traces say how long nodes take, and not when they ran."""
+    """Return the computation of a rank one after the other: traces have durations of nodes, not start times."""
     computing = [
         seconds(trace, node, EXACT_DURATION, node.duration_micros * _MICRO)
         for node in trace.nodes

@@ -51,7 +51,7 @@ from topoopt.simulation.task_graph import (
 
 _MICROS = 1e6
 MOST_ACCELERATORS = 1024
-"""Upper limit on the accelerators per server; more are taken for damage."""
+"""Upper limit on the accelerators per server; a file with more counts as damaged."""
 
 
 def chakra_task_graph(traces: ChakraTraces) -> TaskGraph:

@@ -68,7 +68,7 @@ UNSIGNED = (7, 9, 11, 13, 27)
 """Values that are plain varints: int32, int64, uint32, uint64, bool."""
 ZIGZAG = (15, 17)
 FIXED = {19: "<I", 21: "<Q", 23: "<i", 25: "<q", DOUBLE: "<d", FLOAT: "<f"}
-"""Values of 4 and 8 bytes, as ``struct`` says them."""
+"""Values of 4 and 8 bytes, as formats of ``struct``."""
 EXACT_DURATION = "topoopt_duration_s"
 """Attribute of ours: a time as it was planned; ``duration_micros`` is whole microseconds. Of communication: the delay
 before it, for which Chakra has no field."""

@@ -226,7 +226,7 @@ def flexnet_fabric(
     Parameters
     ----------
     groups : members of each AllReduce group
-        As in :attr:`topoopt.simulation.TaskGraph.groups`.
+        See :attr:`topoopt.simulation.TaskGraph.groups`.
     latency_s : float
         Latency per link; the file has none.
     bandwidth_bps : float, optional

@@ -168,7 +168,7 @@ class FlexNetGraph:
     place : str
         Prefix of error messages about this graph: the name of the file.
     intergpubw, drambw, netbw : float, bytes/ms
-        Between the GPUs of a server, to memory, of one network cable.
+        Bandwidth between the GPUs of a server, to memory, and of one network cable.
     """
 
     place: str
@@ -197,7 +197,7 @@ class FlexNetGraph:
 
 
 MOST_NODES = 1 << 20
-"""Upper limit on nodes; more are taken for damage, since a simulation's memory grows with them."""
+"""Upper limit on nodes; a file with more counts as damaged, since a simulation's memory grows with them."""
 MOST_BYTES = 1 << 53
 """Sizes up to here are exact as floating-point numbers."""
 

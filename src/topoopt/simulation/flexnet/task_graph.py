@@ -193,7 +193,7 @@ def _rows(graph: TaskGraph, plan: RingPlan) -> _Rows:
 def _devices(graph: TaskGraph, nodes: int, rows: _Rows) -> tuple[Devices, Ints]:
     """Return one GPU per device of the graph, one network device per pair, and each row's device (-1: none).
 
-    Numbers of devices are rows of the table + 1: in FlexNet's files 0 says that there is none.
+    Numbers of devices are rows of the table + 1: in FlexNet's files 0 means none.
     """
     servers = np.arange(graph.devices) // (graph.devices // graph.servers)
     pair = np.where(rows.src >= 0, rows.src * nodes + rows.dst, -1)

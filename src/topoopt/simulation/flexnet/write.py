@@ -130,7 +130,7 @@ def fbuf_bytes(graph: FlexNetGraph) -> bytes:
 
 
 def _forms(table: Table) -> str:
-    """Return the formats of a table's fields; whatever is no number is pointed at."""
+    """Return the formats of a table's fields; everything but numbers is an offset."""
     forms = (form if isinstance(form, str) else TEXT for form in table.values())
     return " ".join("to" if form == TEXT or form.startswith("[") else form for form in forms)
 

@@ -122,7 +122,7 @@ _AS_ENTRIES = 3
 
 
 def _keep(row: _KeptClasses) -> None:
-    """Put a row first, and drop surplus rows; the list is replaced at once, for threads read it."""
+    """Move a row to the front, and drop surplus rows; the list is replaced at once, for threads read it."""
     rows, entries = list[_KeptClasses](), 0
     for other in (row, *_KEPT):
         entries += len(other.classes.rows.rows.link) + _AS_ENTRIES * len(other.key)

@@ -21,7 +21,7 @@ FORMS: Mapping[str, Callable[[Floats, float, float], Floats]] = {
 """Curves from the intercept, where nothing is sent, to intercept + slope, where all is."""
 
 TABLE_POINTS: Final = 129
-"""Bytes ratios at which kernels know a form; between them they go straight, which is exact where it is linear."""
+"""Bytes ratios at which kernels tabulate a form; they interpolate linearly between, exactly where it is linear."""
 
 
 @dataclass(frozen=True, slots=True)

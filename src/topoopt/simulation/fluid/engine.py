@@ -28,7 +28,7 @@ def first_state(graph: TaskGraph, rounds: Rounds, sharing: Sharing) -> State:
 
 
 def start_held(state: State, task: int, time_s: float) -> None:
-    """Let a task of the network that was held begin at a time, its delay first."""
+    """Start a held network task at a time, its delay first."""
     run = state.tasks
     run.tally[EVENTS] = push(run.keys, run.codes, run.tally[EVENTS], time_s + run.duration[task], task)
 

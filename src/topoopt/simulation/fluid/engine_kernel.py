@@ -128,7 +128,7 @@ def _end(s: State, task: int, now: float) -> None:
 
 @compiled
 def _begin_ready(s: State, now: float) -> None:
-    """Let all that has become ready begin: a delay, a place in the queue of a device, or it is held."""
+    """Start all ready tasks: a delay, a place in the queue of a device, or a hold."""
     t = s.tasks
     for i in range(t.tally[READY]):
         task = t.ready[i]
@@ -144,7 +144,7 @@ def _begin_ready(s: State, now: float) -> None:
 
 @compiled
 def _stop(rounds: Rounds, task: int, reason: int) -> bool:
-    """Make the engine stop for a task that is watched for a reason; return whether it is."""
+    """Stop the engine for a task that is watched for a reason; return whether it is."""
     if rounds.watch[task] & reason == 0:
         return False
     rounds.stops[rounds.tally[STOPS]] = task
@@ -164,7 +164,7 @@ def _open_round(s: State, delays: Delays, stream: int, now: float) -> None:
 
 @inlined
 def _end_connection(s: State, delays: Delays, connection: int, now: float) -> None:
-    """Let a connection be done; the last of a round opens the next one, the last of all ends the task."""
+    """End a connection; the last of a round opens the next one, the last of all ends the task."""
     r = s.rounds
     stream = r.of[connection]
     r.to_end[stream] -= 1
@@ -199,7 +199,7 @@ def _enter(s: State, net: Links, connection: int) -> None:
 
 @inlined
 def _end_until(s: State, delays: Delays, horizon: float) -> None:
-    """Take out the connections that are done by then, each at its own time."""
+    """Remove the connections that are done by then, each at its own time."""
     x = s.sharing
     first_code = len(s.tasks.device) + len(x.connection_class)
     limit = horizon + TIE * horizon
@@ -252,7 +252,7 @@ def _share_anew(x: Sharing, net: Links) -> float:
 
 @compiled
 def insert(x: Sharing, connection: int) -> None:
-    """Put a connection among those of its class, in the order in which they will be done."""
+    """Insert a connection into its class, in the order of completion."""
     c = x.connection_class[connection]
     x.ends_at[connection] = x.served[c] + x.bytes_each[connection]
     before, here = -1, x.first[c]
@@ -282,7 +282,7 @@ def list_active(x: Sharing, net: Links) -> None:
 
 @compiled
 def list_class(net: Links, c: int) -> None:
-    """Note on all links of a class that it is active."""
+    """Mark a class as active on all its links."""
     for e in range(net.class_first[c], net.class_first[c + 1]):
         m = net.class_link[e]
         net.load[m] += net.most[e]
@@ -299,7 +299,7 @@ def list_class(net: Links, c: int) -> None:
 
 @compiled
 def strike_class(net: Links, c: int) -> None:
-    """Note on all links of a class that it is active no more; the last of a link takes its place."""
+    """Mark a class as inactive on all its links; the last class of a link takes its place."""
     for e in range(net.class_first[c], net.class_first[c + 1]):
         m = net.class_link[e]
         net.users[m] -= 1
@@ -354,7 +354,7 @@ def fill(x: Sharing, net: Links) -> None:
 
 @inlined
 def _begin_to_rise(x: Sharing, net: Links) -> int:
-    """Let all active classes rise that have a link or a ceiling, the others wait; return how many rise."""
+    """Mark all active classes with a link or a ceiling as rising, the others as waiting; return the number rising."""
     rising = 0
     for i in range(x.tally[ACTIVE]):
         c = x.active[i]
@@ -366,7 +366,7 @@ def _begin_to_rise(x: Sharing, net: Links) -> int:
 
 @inlined
 def _first_shares(x: Sharing, net: Links) -> int:
-    """Make the heap of the levels at which links, and ceilings of classes, are reached; return its size."""
+    """Build the heap of the levels at which links, and ceilings of classes, are reached; return its size."""
     size = 0
     for i in range(net.tally[SHORT]):
         m = net.short[i]

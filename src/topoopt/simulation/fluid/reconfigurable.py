@@ -126,7 +126,7 @@ class Stretches:
         return int(self.state.tasks.tally[DONE])
 
     def take(self, net: Network) -> None:
-        """Go on over another network."""
+        """Continue over another network."""
         self.net = net
         self._shared, self._delays = net.links(), net.delays(self.connections.edge_pair)
 

@@ -78,7 +78,7 @@ class Ports:
     circuits : int64 array, shape (servers, region_servers)
         Circuits from each server to each of its region.
     changes : int
-        Times that ports were wired anew after the start.
+        Changes of the circuits after the start.
     """
 
     rule: RegionalReconfiguration
@@ -98,7 +98,7 @@ class Ports:
         self._served = np.full(self.servers, -1)
 
     def wire(self, members: Ints, demand_bytes: Floats) -> bool:
-        """Give all ports of some servers to their demand; return whether anything changes.
+        """Assign all ports of some servers by their demand; return whether anything changes.
 
         Parameters
         ----------
@@ -127,11 +127,11 @@ class Ports:
         return self._known[key]
 
     def ask(self, exchange: Exchange, now_s: float) -> None:
-        """Put an all-to-all that has become ready into the queue."""
+        """Enqueue a ready all-to-all."""
         self._queue.append((exchange, now_s))
 
     def give_back(self, exchange: Exchange, now_s: float) -> None:
-        """Take the ports of an all-to-all that is done; its circuits stay."""
+        """Release the ports of a finished all-to-all; its circuits stay."""
         self._user[exchange.members] = -1
         self._idle_since_s[exchange.members] = now_s
 

@@ -154,7 +154,7 @@ class Rounds(NamedTuple):
 
 
 class State(NamedTuple):
-    """Everything that the engine knows between two events."""
+    """State of the engine between two events."""
 
     tasks: TaskRun
     rounds: Rounds

@@ -139,7 +139,7 @@ def named_fabric(
     Parameters
     ----------
     groups : members of each AllReduce group
-        In the numbers of the fabric's servers.
+        Groups in the numbers of the fabric's servers.
     switches : bool
         Whether every switch must be a node of its own.
 

@@ -74,7 +74,7 @@ class JobsTogether:
         return tuple(marks.astype(np.int64).tolist())
 
     def summary(self) -> dict[str, object]:
-        """Return the figures that a table or a JSON file wants."""
+        """Return the figures for a table or a JSON file."""
         return {
             "simulator": self.result.simulator,
             "jobs": len(self.first_s),
@@ -103,7 +103,7 @@ def simulate_together(
 ) -> JobsTogether:
     """Run jobs at once on one fabric, with any simulator.
 
-    A fabric with rings has to hold those of :func:`topoopt.simulation.placed_groups`; a group that it does not know
+    A fabric with rings has to hold those of :func:`topoopt.simulation.placed_groups`; an unknown group
     reduces on one ring along the routes.
 
     Parameters

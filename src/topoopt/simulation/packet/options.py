@@ -41,9 +41,9 @@ class Transport:
     aggressiveness : Aggressiveness, optional
         Weights of connections (MLTCP): their growth is multiplied. They are kept over iterations then.
     gap_share : float
-        A silence of so much of the time that a job computes says that its iteration is over; of MLTCP alone.
+        Silence, as a share of a job's computation time, that ends its iteration; for MLTCP only.
     own : mapping from name to value
-        Constants of this transport alone, in the order in which the kernel knows them; names in ``_s`` are times.
+        Constants of this transport alone, in the kernel's order; names in ``_s`` are times.
     """
 
     law: str
@@ -158,7 +158,7 @@ TOTALS = ("given", "learned")
 """Source of an iteration's bytes and computing time in MLTCP: the task graph (``given``), or the first iterations
 (``learned``), in which it grows as its base transport."""
 PROGRESS_OF = ("pair", "job")
-"""Whose bytes MLTCP counts: those between two servers, or all of a job."""
+"""Scope of the bytes that MLTCP counts: those between two servers, or all of a job."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -238,7 +238,7 @@ def check_paths(edges: Edges) -> None:
 
 
 def check_progress(fabric: Fabric, demand: Floats, now_s: float) -> None:
-    """Refuse to wait for circuits that never come, or that live for no time that the clock can tell.
+    """Refuse to wait for circuits that never come, or that live shorter than the clock resolves.
 
     Every change gives the pair of most demand a circuit or connects all servers, so that some bytes move in
     each live time; that such changes come, and that time passes, is all that an end takes.

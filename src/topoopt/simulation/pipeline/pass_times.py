@@ -79,7 +79,7 @@ class Queues:
         return self.fetched.get(place, 0.0)
 
     def finish(self, place: int, end_s: float) -> None:
-        """Tell that a pass is done at ``end_s``."""
+        """Record that a pass is done at ``end_s``."""
         if not self.queues:
             return
         while self._advance(end_s):
@@ -102,14 +102,14 @@ class Queues:
         return self.now_s
 
     def _request(self, queue: _Queue, place: int, key: Key, *, one_of_them: bool | None = None) -> None:
-        """Ask for the exchange of a pass; or for one of its operations, or for all but one."""
+        """Request the exchange of a pass; or of one of its operations, or of all but one."""
         if key in queue.seconds:
             delay_s, links_s, count = queue.seconds[key]
             share = 1.0 if one_of_them is None else 1 / count if one_of_them else 1 - 1 / count
             queue.waiting.append(_Request(place, delay_s * share, links_s * share))
 
     def _advance(self, until_s: float) -> bool:
-        """Go on to ``until_s`` or until something changes; tell whether it has."""
+        """Advance to ``until_s`` or until something changes; return whether it has."""
         active = [queue.waiting[0] for queue in self.queues if queue.waiting]
         delayed = [one for one in active if one.delay_s > TIE_S]
         moving = [one for one in active if one.delay_s <= TIE_S]

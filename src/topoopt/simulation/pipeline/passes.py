@@ -199,7 +199,7 @@ class StageTasks:
 
 
 def add_order(draft: Draft, step: PipelinedStep, passes: Passes) -> tuple[StageTasks, ...]:
-    """Let each worker take its passes in the order of the schedule, and return them so."""
+    """Order each worker's passes by the schedule, and return them so."""
     by_stage = []
     for stage in range(step.stages):
         order = step.order_of(stage)
@@ -211,7 +211,7 @@ def add_order(draft: Draft, step: PipelinedStep, passes: Passes) -> tuple[StageT
 
 
 def add_sends(draft: Draft, step: PipelinedStep, passes: Passes, stages: tuple[StageTasks, ...]) -> None:
-    """Let every pass wait for its input from the neighboring chunk, and the first backward pass for the last forward.
+    """Add the dependencies of every pass on the neighboring chunk, and of the first backward pass on the last forward.
 
     Transfers of a worker to one server in one direction are sequential, as with NCCL.
     """
@@ -311,9 +311,9 @@ class Surroundings:
     Attributes
     ----------
     first : list of (exchange, tasks)
-        Before the first passes: nothing of this iteration comes before them.
+        Exchanges before the first passes: nothing of this iteration comes before them.
     last : list of (exchange, tasks)
-        After the last passes: the optimizer waits for them.
+        Exchanges after the last passes: the optimizer waits for them.
     """
 
     first: list[tuple[Exchange, Ints]]

@@ -77,7 +77,7 @@ class Draft:
         label: int,
         phase: int,
     ) -> Ints:
-        """Return the numbers of ``count`` equal collectives; of one server only the delay is left."""
+        """Return the numbers of ``count`` equal collectives; for one server only the delay."""
         row = TaskRows(
             COLLECTIVE,
             count,
@@ -101,7 +101,7 @@ class Draft:
         return end
 
     def wait(self, before: Ints, after: Ints, *, next_iteration: bool = False) -> None:
-        """Let each of ``after`` wait for its ``before``; the two are broadcast against each other."""
+        """Add a dependency of each of ``after`` on its ``before``; the two are broadcast against each other."""
         both = np.broadcast_arrays(before, after)
         pair = both[0].ravel(), both[1].ravel()
         (self.held if next_iteration else self.edges).append(pair)

@@ -106,7 +106,7 @@ WORTH_LEAVING_THE_RING = 0.99
 MOST_TRANSFERS = 200_000
 """Most transfers of a schedule that ``auto`` considers."""
 MOST_PLAYED = 100_000
-"""Transfers of all schedules together that ``auto`` takes: a tenth of a second of CPU time."""
+"""Most transfers of all schedules together that ``auto`` simulates: a tenth of a second of CPU time."""
 BOTH_WAYS = "multi-ring"
 
 
@@ -120,7 +120,7 @@ class Candidate:
 
     @property
     def transfers(self) -> int:
-        """Each simulated on its own; 0 of a ring, which the simulators know as a whole."""
+        """Each simulated on its own; 0 of a ring, which simulators handle as a whole."""
         return 0 if self.moves is None else len(self.moves)
 
     def time_s(self, size_bytes: int) -> float:
@@ -244,8 +244,8 @@ def candidates(
     """Return the algorithms that the closed form compares, some schedules in several numbers of chunks.
 
     On circuits that change no closed form is known: ``auto`` leaves them the ring, and of several schedules of one
-    algorithm the first is taken. By default an all-to-all sends everything at once, which no order
-    of steps betters in closed form.
+    algorithm the first is used. By default an all-to-all sends everything at once, which no order of steps betters in
+    closed form.
     """
     fixed = fabric.reconfiguration is None
     ring = ring_times(fabric, COLLECTIVES.index(collective), members, options) if fixed else None

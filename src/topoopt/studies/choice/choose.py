@@ -94,7 +94,7 @@ class Choice:
     Attributes
     ----------
     jobs : tuple of TrainedJob
-        The mix, on the network that is taken.
+        The mix, on the chosen network.
     machines : str
         Description of the servers.
     owner : Owner
@@ -144,7 +144,7 @@ class Choice:
         return beside(self.owner.owned(own.money), own_time, self.owner.owned(other.money), other_time)
 
     def cheaper_share(self, point: Evaluated) -> float | None:
-        """Return the share of price draws in which a network costs less than the one that is taken."""
+        """Return the share of price draws in which a network costs less than the chosen one."""
         own = self.decision.point
         if point is own or point.money is None or own.money is None:
             return None
@@ -293,7 +293,7 @@ class Question:
         Budget over all years, or time limit for the work that the reference network does in a year; where a run is
         priced, time limit of the run.
     search : mapping
-        Keys of a sweep file that say how to search over operators.
+        Keys of a sweep file for the search over operators.
     exact : bool
         Whether every network is planned that has a price; else estimates spare plans.
     """

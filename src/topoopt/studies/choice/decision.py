@@ -1,8 +1,8 @@
 """The decision among networks, from costs and times as arrays, and the changes that would alter it.
 
-Without a limit the *knee* is taken, the network on which the work of a year costs least: money over all years × time.
-Up to it a percent more money buys more than a percent of time, beyond it less. With a budget it is the fastest that the
-budget pays, with a deadline the cheapest that meets it.
+Without a limit the *knee* is chosen, the network on which the work of a year costs least: money over all years × time.
+Up to it a percent more money buys more than a percent of time, beyond it less. With a budget it is the fastest that
+the budget pays, with a deadline the cheapest that meets it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -131,7 +131,7 @@ class Limits:
     Attributes
     ----------
     budget_usd : float or None
-        Over all years.
+        Budget over all years.
     deadline_years : float or None
         Limit for the work that the reference network does in a year.
     """
@@ -332,7 +332,7 @@ def winner(
 ) -> int | None:
     """Return the place of the best network by the rule; None where none meets the limit.
 
-    Among networks with equal products of cost and time, the cheapest is taken, then the first.
+    Among networks with equal products of cost and time, the cheapest is chosen, then the first.
     """
     money_usd, times = found.money_usd(factors), found.times(shares)
     if limits.rule == KNEE:

@@ -73,7 +73,7 @@ class _Work:
         self.known |= self.times.plan(tuple(wanted))
 
     def find_reference(self) -> None:
-        """Take the network of most bandwidth on which every job runs; a switch, where there is one."""
+        """Choose the network of most bandwidth on which every job runs; a switch, if any."""
         first = dict.fromkeys(network.timed for network in self.usd)
         order = sorted(first, key=lambda one: (-one.server_bandwidth_bps, one.fabric != IDEAL_SWITCH))
         reasons = []
@@ -182,7 +182,7 @@ class Store:
     file : str
         A results file of sweeps; plans in it are not computed again.
     mix_versions : bool
-        Whether plans of another version of topoopt are taken from the file.
+        Whether plans of another version of topoopt are reused from the file.
     """
 
     file: str
@@ -266,7 +266,7 @@ def swept_times(
     Parameters
     ----------
     search
-        Keys of a sweep file that say how to search over operators, such as ``budget``.
+        Keys of a sweep file for the search over operators, such as ``budget``.
 
     Raises
     ------

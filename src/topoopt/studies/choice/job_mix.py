@@ -108,7 +108,7 @@ class Machines:
         Raises
         ------
         InvalidInput
-            If it wants more than there are, or its file is wrong.
+            If it needs more than there are, or its file is wrong.
         """
         servers = job.servers or self._servers_of_traffic(job) or self.servers
         if servers > self.servers:

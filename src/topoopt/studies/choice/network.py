@@ -22,7 +22,7 @@ from topoopt.pricing import (
 )
 
 USUAL_LINKS = "pluggable"
-"""Link technology that names do not say."""
+"""Link technology where names have none."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -70,7 +70,7 @@ class Network:
 USUAL_DEGREES = (1, 2, 4, 8)
 USUAL_BANDWIDTHS_BPS = (100e9, 200e9, 400e9, 800e9)
 MOST_NETWORKS = 10_000
-"""More are taken for a mistake."""
+"""More count as a mistake."""
 PRICES = ("servers", "storage")
 """Items besides the network that bear interest and are maintained, as the network is."""
 OTHERS = ("servers", "electricity", "interest", "colocation", "maintenance", "staff", "storage")
@@ -89,7 +89,7 @@ class Money:
     other_usd : mapping
         Other costs over the years: ``servers``, ``electricity``, ``interest`` … (:data:`OTHERS`).
     years : float
-        Over which it is owned.
+        Years of ownership.
     unknown : tuple of str
         Items without a known price; then there is no total.
     capital_factor : float

@@ -90,7 +90,7 @@ def availability(
     runs: int = 1000,
     seed: int = 0,
 ) -> Availability:
-    """Let parts fail and be repaired, and sum the work of the job.
+    """Simulate failures and repairs of parts, and sum the work of the job.
 
     Parts fail independently, starting with all of them working. For simultaneous failures, the slowdowns of links
     and panels are added and those of missing servers multiplied. A failed server stops the job: work since the
@@ -247,7 +247,7 @@ def _servers(
 
 
 def _has_spare(times: Outages, spares: int) -> Flags:
-    """Return which failures find a spare server; it is taken until the failed one is repaired."""
+    """Return which failures find a spare server; it is in use until the failed one is repaired."""
     taken = np.zeros(len(times.run), bool)
     busy: list[float] = []
     for index, (run, start) in enumerate(zip(times.run.tolist(), times.start_s.tolist(), strict=True)):

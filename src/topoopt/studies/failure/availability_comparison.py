@@ -1,9 +1,9 @@
 """A job over a month of failures on several fabrics: the plan's own, and those of its baselines.
 
-On a switched fabric, failures are simulated by parts, rates and effects, with the bandwidth that is left.
+On a switched fabric, failures are simulated by parts, rates and effects, with the remaining bandwidth.
 
 A dead link or switch takes bandwidth from servers and cuts nothing off, as long as a server has another interface: the
-links of a server are as much slower as it has lost of them. A server with one interface is gone with its link.
+links of a server are as much slower as it has lost of them. A server with one interface fails with its link.
 """
 
 from collections.abc import Callable, Mapping

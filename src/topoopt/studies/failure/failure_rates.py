@@ -53,7 +53,7 @@ class FailureRates:
     look_ahead : bool
         Whether there is a second panel behind every panel.
     optics : str
-        Technology of the panels, which says how long moves take.
+        Technology of the panels, which determines the duration of moves.
     moves_begin_s : float
         Time from a failure to the first moved fiber.
     repaired_by : str

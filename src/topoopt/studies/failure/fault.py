@@ -38,7 +38,7 @@ _MOST_DETOURS = 256  # of all copies together; after that more copies take longe
 class DetouredRoutes:
     """Routes after a failure: intact paths share the bytes of the dead ones.
 
-    A pair whose paths are all dead takes the shortest that are left. The routes of all other pairs stay.
+    A pair whose paths are all dead takes the remaining shortest ones. The routes of all other pairs stay.
     """
 
     topology: Topology
@@ -150,7 +150,7 @@ class Situation:
         All patches before, and the remaining ones; failed ones are dead there.
     broken : tuple of Patch
     topology : Topology
-        The links that are left.
+        The remaining links.
     look_ahead : bool
         Whether every panel has a look-ahead panel.
     """
@@ -165,7 +165,7 @@ class Situation:
 
     @cached_property
     def routes(self) -> DetouredRoutes:
-        """The plan's routes over the links that are left."""
+        """The plan's routes over the remaining links."""
         return DetouredRoutes(self.topology, self.plan.fabric.routes)
 
 
@@ -180,7 +180,7 @@ def situation(plan: Plan, failure: Failure, look_ahead: bool = False) -> Situati
     Raises
     ------
     InvalidInput
-        If there is nothing like that in the plan to fail, or the plan's fabric has switches.
+        If the plan has no such part, or the plan's fabric has switches.
     """
     wiring = plan_wiring(plan)
     broken = broken_patches(failure, wiring, plan.job.cluster.servers)

@@ -26,7 +26,7 @@ class RepairRow:
     Attributes
     ----------
     repair, result
-        None where it is not possible; ``reason`` then says why.
+        None where it is not possible, with ``reason``.
     speed : float
         Samples per second, over those before the failure; 0 where it is not possible.
     meant : bool
@@ -171,7 +171,7 @@ def predict(
     Raises
     ------
     InvalidInput
-        If the plan has nothing like that to fail, or a name is unknown.
+        If the plan has no such part, or a name is unknown.
     Infeasible
         If nothing helps.
     """

@@ -86,7 +86,7 @@ def on_detours(situation: Situation) -> Repair:
 
 
 def on_whole_rings(situation: Situation) -> Repair:
-    """Leave out the rings that are broken; the others carry their part."""
+    """Drop broken rings; the others carry their part."""
     left = rings_left(situation.topology, situation.plan.fabric.rings)
     if left is None:
         raise Infeasible("some group has no ring left that is whole, or none is broken")
@@ -149,7 +149,7 @@ def flip_to_look_ahead(situation: Situation) -> Repair:
 
 
 def spare_server(situation: Situation) -> Repair:
-    """Give the place of a dead server to a spare one, whose number is that after the last."""
+    """Replace a dead server by a spare one, whose number is that after the last."""
     assert isinstance(situation.failure, FailedServer)
     plan, dead, spare = situation.plan, situation.failure.server, situation.plan.job.cluster.servers
     made = []
@@ -161,7 +161,7 @@ def spare_server(situation: Situation) -> Repair:
 
 
 def fewer_servers(situation: Situation) -> Repair:
-    """Go on without the dead server: data parallelism on the others, wired for that with the fewest moves.
+    """Continue without the dead server: data parallelism on the others, wired for that with the fewest moves.
 
     Each server has as many samples as before. Where the panels cannot carry the links of that many servers (cables
     around an odd number), one more is left out.

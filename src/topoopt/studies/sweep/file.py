@@ -35,7 +35,7 @@ CLUSTER: Final = {
 }
 """Fields of Point, and the corresponding ones of ClusterSpec."""
 MOST_POINTS = 100_000
-"""More are taken for a mistake: at a tenth of a second each they would take three hours."""
+"""More count as a mistake: at a tenth of a second each they would take three hours."""
 Box = Mapping[str, list[Any]]
 
 

@@ -20,7 +20,7 @@ DEGREES: Final = ("tp", "pp", "dp", "cp", "ep", "vpp", "micro_batch")
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """One fabric for one job, and how both are counted, searched and simulated; nothing is left to a default.
+    """One fabric for one job, and how both are counted, searched and simulated; without defaults.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Runs of a sweep and their DuckDB file: points done and to do, and one line for whatever DuckDB refuses."""
+"""Runs of a sweep and their DuckDB file: finished and open points, and one-line errors of DuckDB."""
 
 import contextlib
 import os
@@ -77,7 +77,7 @@ class Store:
         return frozenset(row[0] for row in rows)
 
     def begin(self, task: Task) -> None:
-        """Note that a task's points are about to be computed."""
+        """Record that a task's points are about to be computed."""
         rows = [[point.digest, self.run] for point in task.points]
         with _transaction(self.connection):
             self.connection.executemany("INSERT INTO attempts VALUES (?, ?)", rows)
@@ -253,7 +253,7 @@ def _transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
 
 
 def create_database(path: str | Path) -> None:
-    """Make a results file without results, whole or not at all; one that exists already is left as it is.
+    """Create a results file without results, atomically; an existing one is left as it is.
 
     Raises
     ------
@@ -344,7 +344,7 @@ def is_damage(error: duckdb.Error) -> bool:
 
 @contextlib.contextmanager
 def damage_in_a_line(path: str | Path) -> Iterator[None]:
-    """Say in one line that a file is damaged, where DuckDB finds that out."""
+    """Report in one line that a file is damaged, where DuckDB finds that out."""
     try:
         yield
     except duckdb.Error as error:

@@ -38,7 +38,7 @@ def processes(count: int) -> Crew:
 
 @contextmanager
 def kept_processes(count: int) -> Iterator[Crew]:
-    """Give a crew whose processes wait for more when they are done, and end where the context ends."""
+    """Yield a crew whose processes wait for more work, and end with the context."""
     most, idle = count or os.cpu_count() or 1, list[_Worker]()
 
     def crew(tasks: Sequence[Task], on_start: Callable[[Task], None]) -> Iterator[Answer]:
@@ -115,7 +115,7 @@ class _Run:
             self.hand_out(worker)
 
     def hand_out(self, worker: _Worker) -> None:
-        """Give a worker a task, if possible one whose plan it has met, or one that no other has; or let it wait."""
+        """Assign a task to a worker, if possible one whose plan it has, or one that no other has; or let it wait."""
         if not self.pending:
             self.workers.remove(worker)
             self.idle.append(worker)
@@ -205,7 +205,7 @@ def ray_cluster(address: str, processes: int = 0) -> Crew:
 
 @contextmanager
 def kept_ray_cluster(address: str, processes: int = 0) -> Iterator[Crew]:
-    """Give a crew as :func:`ray_cluster` does, whose connection stays until the context ends.
+    """Yield a crew as :func:`ray_cluster` does, whose connection stays until the context ends.
 
     Raises
     ------

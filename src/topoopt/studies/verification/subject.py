@@ -46,12 +46,12 @@ class Check:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is wrong; also where nothing was looked at."""
+        """Whether no check failed; also true without checks."""
         return not self.failed
 
 
 MOST_PATHS = 3_000_000
-"""Equally short paths of all pairs that are listed; of more they are drawn, and links know only by shares."""
+"""Equally short paths of all pairs that are listed; above, they are drawn, and links have shares only."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class Routed:
     Attributes
     ----------
     src, dst : int64 arrays, shape (pairs,)
-        In this order.
+        Pairs, sorted in this order.
     listed : PathArrays
     lost : tuple of (source, destination)
         Pairs without a route.
@@ -130,7 +130,7 @@ class Subject:
     wiring : DirectWiring, optional
         Wiring of a wiring file; None for a plan.
     ports : PortedLinks, optional
-        The port of every link end, where a wiring file says them.
+        The port of every link end, if a wiring file has them.
     plan : Plan, optional
     document : mapping
         Content of a plan file, including fields that are not read since they follow from others.

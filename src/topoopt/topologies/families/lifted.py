@@ -73,11 +73,11 @@ class LiftShape:
 
     @property
     def has_matching(self) -> bool:
-        """Whether an interface is left over by cables in pairs."""
+        """Whether cables in pairs leave an interface idle."""
         return self.links == "duplex" and self.degree % 2 == 1
 
     def spread_s(self) -> float:
-        """Return about how long it takes to ask all neighbors once."""
+        """Return the approximate time of one step over all neighbors."""
         words = self.group * -(-self.orbits // 64)
         return self.orbits * (self.degree + 1) * (_SPREAD_S + words * _WORD_S)
 

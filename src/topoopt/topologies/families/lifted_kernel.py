@@ -78,8 +78,8 @@ def anneal(
 ) -> tuple[int, int, float, int]:
     """Run annealing steps from ``total`` hops; return the total, the least so far, the temperature, and the work.
 
-    The work is how often all neighbors were asked. ``best`` takes order, voltages and mates of the least. The threshold
-    of Metropolis is drawn before a move is judged, so that a bad one is given up once it is passed.
+    The work is the number of steps over all neighbors. ``best`` takes order, voltages and mates of the least. The
+    threshold of Metropolis is drawn before a move is judged, so that a bad one is abandoned early.
     """
     work = int(np.int64(0))
     cycles = len(lift.first) - 1
@@ -167,7 +167,7 @@ def hops_of_levels(near: Ints, shift: Ints, old: Words, new: Words, group: int, 
 
 @compiled
 def _total_hops(near: Ints, shift: Ints, old: Words, new: Words, group: int, most: int) -> tuple[int, int]:
-    """Return the sum of hops from the sources, -1 once it must be above ``most``; and how many hops were looked at.
+    """Return the sum of hops from the sources, -1 once it must be above ``most``; and the number of hops evaluated.
 
     At every hop the pairs that are not yet reached count once more. No server has more new neighbors than fibers
     but the one it was reached by; so much must at least come.
@@ -208,7 +208,7 @@ def _start(reach: Words, orbits: int, group: int) -> None:
 
 @compiled
 def _spread(near: Ints, shift: Ints, old: Words, new: Words, group: int) -> int:
-    """Let every server hear of the sources that its neighbors had reached; return how many pairs that makes."""
+    """Add to every server the sources that its neighbors had reached; return the number of reached pairs."""
     orbits, fibers = near.shape
     length = len(old) // orbits
     words = length // group

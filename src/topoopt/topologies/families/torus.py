@@ -98,7 +98,7 @@ def torus_shape(servers: int, dimensions: int, most_neighbors: int = 6) -> tuple
     dimensions : int
         Most axes of the grid.
     most_neighbors : int
-        Ports of a server: no grid in which it has more neighbors is taken. A ring of two neighbors always is.
+        Ports of a server: grids with more neighbors are excluded, except a ring of two neighbors.
 
     Examples
     --------

@@ -24,7 +24,7 @@ def balanced_hops(wiring: DirectWiring) -> float | None:
 
     With L the pairs whose bytes cross the fullest link, over shortest paths with the most even split found, it is
     L · d / (n - 1): never below the mean of hops, and equal to it where all links are equally full. The split is one
-    that can be made, not proven to be the best. None where the wiring is too large to say in a second or so.
+    that can be made, not proven to be the best. None where the wiring is too large to compute it in about a second.
     """
     orbits, servers, degree = wiring.orbits, wiring.servers, wiring.degree
     links = orbits * servers * degree

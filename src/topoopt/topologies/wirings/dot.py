@@ -67,7 +67,7 @@ def dot_graph(text: str) -> ForeignGraph:
 
 @dataclass(slots=True)
 class _Usual:
-    """Attributes that nodes and edges have which say nothing else, in a graph or subgraph."""
+    """Default attributes of nodes and edges in a graph or subgraph."""
 
     node: dict[str, Any] = field(default_factory=dict)
     edge: dict[str, Any] = field(default_factory=dict)

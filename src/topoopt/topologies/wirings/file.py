@@ -85,7 +85,7 @@ def wiring_attributes(wiring: DirectWiring, ports: PortedLinks) -> dict[str, Any
 def read_wiring_file(
     path: str | Path, links: str | None = None, degree: int | None = None, only_listed: bool = False
 ) -> tuple[DirectWiring, PortedLinks | None]:
-    """Return the wiring of a file, and the ports of its links where the file says them.
+    """Return the wiring of a file, and the ports of its links, if the file has them.
 
     A file of :func:`write_wiring_file` is read with ports and rings, and gives links and degree itself. Other
     files hold a graph: node-link JSON (``edges`` or ``links`` with ``source`` and ``target``), GraphML, DOT, or
@@ -130,7 +130,7 @@ def read_wiring_file(
 
 
 def _format_of(document: Mapping[str, Any]) -> Any:
-    """Return the format that a file says it has; None of files that other programs wrote, whose ``graph`` is theirs.
+    """Return the format named in a file; None for files of other programs, whose ``graph`` is theirs.
 
     Links with exactly the keys of a wiring file are of one, whatever became of its ``graph``.
     """
@@ -171,7 +171,7 @@ def foreign_graph(text: str, document: Any, path: str | Path = "") -> ForeignGra
     Raises
     ------
     InvalidInput
-        With the line, or the place in JSON, as the readers of each syntax say it; for a syntax that is not read.
+        With the line, or the place in JSON, from the reader of each syntax; for an unsupported syntax.
     """
     if document is not None:
         return node_link_graph(document)

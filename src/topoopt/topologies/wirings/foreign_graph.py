@@ -48,10 +48,10 @@ class ForeignGraph:
     syntax : str
         GraphML, DOT, node-link JSON, or list of links.
     nodes : tuple of ForeignNode
-        In the order of the file; without nodes that only links name.
+        Nodes in the order of the file, without nodes that only links name.
     links : tuple of ForeignLink
     directed : bool, optional
-        Whether links are directed; None if the file does not say.
+        Whether links are directed; None if not given.
     says : mapping
         Attributes of the graph.
     all_named : bool
@@ -227,7 +227,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def bandwidth_of_links(links: Sequence[ForeignLink]) -> float | None:
-    """Return the bandwidth in bits/s that all links have, None where none says one.
+    """Return the bandwidth in bits/s that all links have, None if none has one.
 
     Raises
     ------
@@ -246,7 +246,7 @@ def bandwidth_of_links(links: Sequence[ForeignLink]) -> float | None:
 
 
 def latency_of_links(links: Sequence[ForeignLink]) -> float | None:
-    """Return the latency in seconds that all links have, None where none says one.
+    """Return the latency in seconds that all links have, None if none has one.
 
     Raises
     ------

@@ -69,7 +69,7 @@ _Row = tuple[ForeignLink, int, int]  # a link, its two ends
 def listed_wiring(
     graph: ForeignGraph, links: str | None, degree: int | None, only_listed: bool = False
 ) -> tuple[DirectWiring, PortedLinks | None]:
-    """Return the wiring of such a file, and the ports of its links if it says them all; see ``read_wiring_file``."""
+    """Return the wiring of such a file, and the ports of its links if all are given; see ``read_wiring_file``."""
     if not graph.links:
         raise InvalidInput("names no link; write two servers a line, such as 0 1")
     numbers = numbered(graph)
@@ -111,7 +111,7 @@ def _cables_said_both_ways(rows: Sequence[_Row]) -> list[_Row]:
 def _ports(
     links: Sequence[ForeignLink], ends: tuple[Ints, Ints], degree: int, directed: bool
 ) -> PortedLinks | None:
-    """Return the ports that the links say; None where not all do, or one is taken twice."""
+    """Return the ports of the links; None if some are missing, or one is used twice."""
     found = ports_of_links(links, degree)
     if found is None:
         return None
@@ -225,7 +225,7 @@ def natural(name: str) -> tuple[tuple[bool, int, str], ...]:
 
 
 def _own_names(nodes: Sequence[ForeignNode], ids: Sequence[str]) -> dict[str, str]:
-    """Return the names that all nodes say, by their ids; nothing where one has none, or two have the same."""
+    """Return the names of all nodes by their ids; nothing where one has none, or two have the same."""
     for word in _NAMES:
         said = {node.name: _text(node.says.get(word)) for node in nodes}
         if set(said) == set(ids) and all(said.values()) and len(set(said.values())) == len(ids):

@@ -129,7 +129,7 @@ class Communication:
         return self.weights if self.routing is None else self.routing.between_ranks(self.weights)
 
     def server_weights(self, index: Ints) -> Floats:
-        """Return the same of servers, shape (servers, servers); ``index`` says on which each member is."""
+        """Return the same of servers, shape (servers, servers); ``index`` has the server of each member."""
         if self.routing is not None:
             return self.routing.between_servers(self.weights, index)
         matrix = np.zeros((int(index.max()) + 1,) * 2)

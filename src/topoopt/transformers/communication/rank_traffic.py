@@ -30,7 +30,7 @@ class RankRow:
     size : int
         Ranks of the group.
     message_bytes, count : int
-        As in :class:`~topoopt.transformers.Communication`, ``count`` over all parts of the model in one iteration;
+        See :class:`~topoopt.transformers.Communication`, ``count`` over all parts of the model in one iteration;
         for a ``send`` it includes received messages.
     sent_bytes : float
         Bytes that leave the rank.
@@ -85,7 +85,7 @@ class RankTraffic:
     loads : str or None
         Loads of experts, as read by :func:`~topoopt.transformers.find_loads`; None for even ones.
     iteration : int
-        Iteration at which the loads are taken.
+        Iteration of the loads.
     sent : tuple of Communication
     places : int64 array, shape (ranks,)
         The server of each rank.
@@ -127,7 +127,7 @@ class RankTraffic:
     def matrices(self) -> dict[str, Floats]:
         """Return the matrices by name: one of servers, one of ranks, or one of servers for each kind with traffic.
 
-        Bytes that stay inside a server are left out.
+        Bytes that stay inside a server are omitted.
         """
         if self.by == "rank":
             return {"rank": rank_matrix(self.sent, len(self.places))}

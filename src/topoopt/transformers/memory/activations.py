@@ -250,8 +250,8 @@ def _feed_forward(
 def _around_experts(model: TransformerModel, table: ConfigurationTable, whole: Floats) -> Floats:
     """Router, and tokens that came in from the group.
 
-    Loads are even, as far as capacity does not pad them. What experts say is weighted inside of them, so that nothing
-    of it is kept on its return (Megatron Core's ``weighted_bias_swiglu``).
+    Loads are even, as far as capacity does not pad them. Outputs of experts are weighted inside of them, so that
+    nothing of it is kept on its return (Megatron Core's ``weighted_bias_swiglu``).
     """
     experts = model.experts
     assert experts is not None

@@ -11,7 +11,7 @@ from topoopt.transformers.configuration_table import Bools, ConfigurationTable
 from topoopt.workloads.transformer import TransformerModel
 
 _DENSE = 16
-"""Times as many numbers as keys, above which sorting is faster than counting: stages × chunks × micro-batches in flight
+"""Ratio of numbers to keys above which sorting is faster than counting: stages × chunks × micro-batches in flight
 are millions of numbers for thousands of configurations."""
 
 

@@ -59,7 +59,7 @@ class Moment:
 def moment_of(
     model: TransformerModel, table: ConfigurationTable, fused: Bools, framework: Framework
 ) -> Moment:
-    """Return the short-lived memory, whatever the stage."""
+    """Return the short-lived memory, for any stage."""
     element = ELEMENT_BYTES[table.precision]
     split = table.sequence_parallel > 0
     arriving = np.where(table.pp > 1, 2.0, 0.0) * np.where(split, 1.0 / table.tp, 1.0) + split

@@ -74,7 +74,7 @@ class StateBytes:
     weights, in_eight : float array
         Outside of layers, and in a layer, whose products may be in 8 bits; one array where they do not differ.
     gradients, optimizer, step : float array
-        As in :class:`States`.
+        See :class:`States`.
     """
 
     replicas: Floats
@@ -187,7 +187,7 @@ def _by_precision(framework: Framework, table: ConfigurationTable, column: str) 
 
 
 def _given(column: Ints, usual: Floats) -> Floats:
-    """Return the bytes of a column of stored precisions, and those of the framework where it says nothing."""
+    """Return the bytes of a column of stored precisions, and those of the framework where it has none."""
     return np.where(column > 0, STORED_BYTES[column], usual) if np.any(column) else usual
 
 

@@ -36,10 +36,10 @@ MOST = 3
 MOST_SCALED = 64.0
 """Largest ratio to the published number of accelerators at which a training configuration is still used."""
 ALIKE = 1.5
-"""Times the parameters within which another model of the same kind is alike, where a model has nothing published; and
-times the memory within which an accelerator of another architecture is."""
+"""Factor of the parameters within which another model of the same kind is alike, if a model has no publication; and
+of the memory within which an accelerator of another architecture is."""
 NEAR_SEQUENCES = 2.0
-"""Times the tokens of a sequence within which it is split alike."""
+"""Factor of the tokens of a sequence within which it is split alike."""
 OTHER_ARCHITECTURE = 2
 TEXTS = ("recompute", "context", "schedule", "dispatch", "moments", "activation_inputs")
 COUNTS = ("tp", "pp", "cp", "ep", "etp", "vpp", "micro_batch", "zero")

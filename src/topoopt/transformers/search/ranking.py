@@ -29,7 +29,7 @@ from topoopt.transformers.step_time.closed_form import estimate
 from topoopt.transformers.step_time.mfu import iteration_flops
 
 MORE = (2, 4, 8, 16, 32, 64)
-"""Times the accelerators that are tried for a remedy."""
+"""Factors on the number of accelerators tried for a remedy."""
 SAME_TIME = 1e-3
 """Configurations whose times differ by less than this share are ranked by memory, the smaller first."""
 

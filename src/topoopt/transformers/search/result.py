@@ -90,7 +90,7 @@ class ConfigurationSearch:
     variants : bool
         Whether variants are among those.
     published : tuple of PublishedLayout
-        Ways of training that are known from publications, where there are some for this model or one like it.
+        Published training configurations of this model or a similar one, if any.
     not_searched : tuple of NotSearched
         Published configurations of this model that were not ranked, and the reasons.
     cluster : OwnedCluster or None

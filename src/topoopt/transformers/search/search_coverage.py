@@ -51,7 +51,7 @@ class _Reasons:
 def left_out(request: SearchRequest) -> tuple[NotSearched, ...]:
     """Return the nearest published configurations of this model that are not searched, at most :data:`MOST`.
 
-    Those for an accelerator of another architecture are left to who has it.
+    Configurations for accelerators of another architecture are excluded.
     """
     rows = [row for row in publications() if row.model.name == request.model.name]
     rows = sorted(

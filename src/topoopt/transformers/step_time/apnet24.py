@@ -32,11 +32,11 @@ from topoopt.workloads import bus_bandwidth_factor
 from topoopt.workloads.transformer import TransformerModel, count_parameters
 
 HALF_BANDWIDTH_BYTES = 10 * 2**20
-"""A message of this size gets half of the bandwidth; the paper says about 10 MiB, saturated at 10 to 100 MB."""
+"""A message of this size gets half of the bandwidth; about 10 MiB in the paper, saturated at 10 to 100 MB."""
 UTILIZATION = 0.4
 """Default utilization where the paper has none: that of its V100."""
 PUBLISHED = {"RTX3090": (0.3, 71e12), "V100-SXM2-16GB": (0.4, 125e12), "V100-SXM3-32GB": (0.4, 125e12)}
-"""The paper's utilization u, and the peak rate F that goes with it here. The paper's text does not say which of the two
+"""The paper's utilization u, and the peak rate F that goes with it here. The paper does not state which of the two
 rates of the RTX3090 it means: 71 TFLOP/s is with sums in FP32, as training does them, 142 with sums in FP16."""
 
 

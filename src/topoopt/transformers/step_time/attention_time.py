@@ -8,12 +8,12 @@ fitted to published kernel times by ``python -m benchmarks.attention_kernels``.
 
 Documents packed into sequences: which pairs of tokens attention meets, and how uneven that is.
 
-Tokens see those of their own document only, so the core's work goes with the sum of the squares of the lengths. Lengths
-are taken to be gamma distributed, with an average and a spread (standard deviation over average); a spread of 0 is
-documents all alike, 1 is exponential. What is longer than a sequence is cut to it. With l such a length, a token sees
-``r = E[l²]/E[l]`` tokens on average (of a long document there are more of them), and the work of a micro-batch of n
-documents strays by ``sqrt(E[(l² - r·l)²]/n)/E[l²]`` of its average: the central limit of a renewal process with
-rewards.
+Tokens see those of their own document only, so the core's work goes with the sum of the squares of the lengths.
+Lengths are assumed to be gamma distributed, with an average and a spread (standard deviation over average); a spread
+of 0 is documents all alike, 1 is exponential. What is longer than a sequence is cut to it. With l such a length, a
+token sees ``r = E[l²]/E[l]`` tokens on average (of a long document there are more of them), and the work of a
+micro-batch of n documents strays by ``sqrt(E[(l² - r·l)²]/n)/E[l²]`` of its average: the central limit of a renewal
+process with rewards.
 
 Who has less to do waits. Micro-batches in which replicas meet (ZeRO 2 and 3, experts that are spread over replicas)
 take as long as the heaviest of them; others meet once an iteration, after sums in which micro-batches make up for each

@@ -49,7 +49,7 @@ class Case:
     shares: Floats = field(default_factory=lambda: np.zeros((0, 1)))
     """Share of the experts' tokens that each takes, shape (layers, experts); no layers for even ones."""
     padded: bool = False
-    """Whether experts compute as much as their capacity, whatever they get."""
+    """Whether experts always compute their full capacity."""
 
     @cached_property
     def hottest(self) -> Floats:

@@ -86,7 +86,7 @@ class ChunkTimes:
         Durations including everything within a server: kernels, recomputation (in ``backward_s``), and tensor,
         context and expert parallel collectives whose group fits into a server.
     step_s : float
-        After the last micro-batch, on every accelerator: the optimizer and fixed overhead.
+        Time after the last micro-batch, on every accelerator: the optimizer and fixed overhead.
     inside_s : float64 array, shape (pp · vpp,)
         Part of both passes spent in those collectives.
     weights_s : float64 array, shape (pp · vpp,)

@@ -47,7 +47,7 @@ class Exchanges:
     gather_s, scatter_s : array
         Gathering weights before a pass, and scattering gradients after a backward pass, in the shard.
     reduce_s : array
-        Between shards, once an iteration.
+        Time between shards, once an iteration.
     """
 
     gather_s: Floats

@@ -119,7 +119,7 @@ class Synchronization:
         leaves after it. The same share of the parameters is gathered beside the next forward passes, up to the first
         backward pass.
     nic_s, gather_nic_s : float
-        As in an exchange, for the gradients and for the parameters.
+        See the exchange; for the gradients and for the parameters.
     """
 
     chunks: tuple[int, ...]

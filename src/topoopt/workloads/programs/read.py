@@ -55,7 +55,7 @@ class Value:
 
 
 NOTHING = Value()
-"""A constant, or an argument that is left out."""
+"""A constant, or an omitted argument."""
 
 
 class Flow:
@@ -122,7 +122,7 @@ _KIND_OF_ROLE = {
     roles.BAG: "embedding",
     roles.RECURRENT: "matmul",
 }
-"""The kind of an operator where its name says no more; that of its role where there is none here either."""
+"""Kind of an operator with an uninformative name; that of its role where it is not listed here."""
 
 
 class _Maker:
@@ -139,7 +139,7 @@ class _Maker:
         self.written_bytes: list[float] = []
 
     def take(self, node: ProgramNode) -> None:
-        """Take the next call."""
+        """Process the next call."""
         role = roles.ROLES.get(node.operator, roles.POINTWISE)
         value = self.flow.passed(node, role)
         if value is None:
@@ -302,7 +302,7 @@ def operators_of_program(
     Raises
     ------
     InvalidInput
-        If operators are not known (all of them are named), or nothing is left to train.
+        If operators are unknown (all of them are named), or nothing remains to train.
     """
     maker = _Maker(program, samples)
     for node in program.nodes:
@@ -329,7 +329,7 @@ def samples_of(program: TensorProgram) -> int:
     Raises
     ------
     InvalidInput
-        If they differ, and the output does not say which it is.
+        If they differ, and the output does not determine it.
     """
     leading = {name: program.tensors[name].shape[0] for name in program.data if program.tensors[name].shape}
     sizes = set(leading.values())

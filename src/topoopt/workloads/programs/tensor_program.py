@@ -96,7 +96,7 @@ class ProgramNode:
     label : str
         Readable name: the module, or the name in the file.
     inputs, outputs : tuple of str
-        Tensors, in the order of the operator's arguments; an empty name is an argument that is left out.
+        Tensors, in the order of the operator's arguments; an empty name is an omitted argument.
     attributes : mapping
         Numbers and lists that are no tensors.
     """
@@ -127,7 +127,7 @@ class TensorProgram:
     results : tuple of str
         Outputs of the model.
     nodes : tuple of ProgramNode
-        In an order in which every producer precedes its consumers.
+        Nodes in topological order: every producer precedes its consumers.
     """
 
     what: str

@@ -141,7 +141,7 @@ class _Log:
         self.bytes: Counter[tuple[Process, str, str, int, int]] = Counter()
 
     def made(self, line: MadeLine) -> None:
-        """Take down a rank of a communicator."""
+        """Record a rank of a communicator."""
         self.processes.add(line.who)
         if line.parent is not None and not line.name:
             parent = self.known.get(line.parent)
@@ -152,7 +152,7 @@ class _Log:
             self.ranks[line.name][line.rank] = line.who
 
     def called(self, line: CallLine) -> None:
-        """Take down the bytes of a call, by process, communicator, kind and root."""
+        """Record the bytes of a call, by process, communicator, kind and root."""
         if line.operation not in OPERATIONS:
             names = ", ".join(OPERATIONS)
             raise InvalidInput(f"{self.place}: {line.operation}: no call that is known; known are {names}")

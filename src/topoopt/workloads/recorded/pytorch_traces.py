@@ -1,6 +1,6 @@
 """PyTorch's traces, of ``torch.profiler`` and ``ExecutionTraceObserver``: their collectives as a recording.
 
-A trace of ``ExecutionTraceObserver`` says which operators ran with which inputs, and not when: it yields bytes, and no
+A trace of ``ExecutionTraceObserver`` has operators and their inputs, without times: it yields bytes, and no
 times.
 
 References
@@ -312,7 +312,7 @@ def as_profiler_trace(place: str, content: Mapping[str, Any]) -> dict[str, Any]:
     Raises
     ------
     InvalidInput
-        If its collectives have no attributes, or it does not say which rank it is of.
+        If its collectives have no attributes, or its rank is missing.
     """
     nodes = [node for node in content["nodes"] if isinstance(node, Mapping)]
     groups = [row for node in nodes if node.get("name") == _GROUPS for row in _group_rows(node)]

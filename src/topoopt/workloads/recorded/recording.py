@@ -103,7 +103,7 @@ class Call(NamedTuple):
 Calls = Counter[Call]
 """Bytes by call."""
 MOST_RANKS = 100_000
-"""Upper limit on the ranks of a run; more are taken for damage."""
+"""Upper limit on the ranks of a run; a file with more counts as damaged."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,9 +122,9 @@ class Recording:
     recorded : frozenset of int
         Ranks that were recorded, whether they call anything or not.
     iterations : int
-        Iterations that were recorded; 0 where nothing says so.
+        Recorded iterations; 0 if unknown.
     servers : tuple of int
-        The server of each rank; empty where nothing says so.
+        The server of each rank; empty if unknown.
     devices : tuple of DeviceTimes
         Kernel times of the recorded ranks; empty if the recording has none.
     """

@@ -49,9 +49,9 @@ def recorded_traffic(
     Parameters
     ----------
     accelerators_per_server
-        Ranks r·N to r·N + N - 1 are server r; as the recording says where not given.
+        Ranks r·N to r·N + N - 1 are server r; by default as in the recording.
     iterations
-        Iterations that were recorded; as the recording says, or one.
+        Recorded iterations; by default as in the recording, or one.
 
     Raises
     ------

@@ -130,7 +130,7 @@ TOWERS = ("vision_config", "audio_config", "speech_config")
 def read_config(path: str | Path) -> TransformerModel:
     """Return the model of a ``config.json``; it is called after the file, or after its folder.
 
-    Keys that say nothing about shapes are left alone.
+    Keys unrelated to shapes are ignored.
 
     Raises
     ------
@@ -175,7 +175,7 @@ def _as_family(config: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _tower_size(tower: Mapping[str, Any]) -> str:
-    """Return about how many parameters the layers of an encoder have, where its keys say enough.
+    """Return the approximate parameters of an encoder's layers, if its keys suffice.
 
     A layer has four projections of attention and two of its feed-forward; embeddings of patches are not counted.
     """
@@ -267,7 +267,7 @@ def family_model(family: str, config: ConfigFields) -> TransformerModel:
     Raises
     ------
     InvalidInput
-        If a key is missing, is out of range, or makes a model that shapes cannot tell.
+        If a key is missing, is out of range, or makes a model that shapes cannot express.
     """
     reader = _Reader(config, FAMILIES[family])
     if reader.shape("layers") > MOST_LAYERS:  # before anything goes through all of them

@@ -103,7 +103,7 @@ def _sliding_layers(config: ConfigFields, shape: Shape, usual: int) -> int:
 
 
 def _interleaved_experts(config: ConfigFields, shape: Shape) -> int:
-    """Return one of how many layers of Llama 4 has experts; a list of them has to say the same."""
+    """Return the step between layers with experts of Llama 4; a list of them has to agree."""
     every, listed = config.integer_or("interleave_moe_layer_step", 1), config.items("moe_layers")
     layers = config.integer("num_hidden_layers")
     if listed and listed != list(range(every - 1, layers, every)):
@@ -171,7 +171,7 @@ def _kimi_linear_number(key: str, own: str) -> Callable[[ConfigFields, Shape], i
 
 
 def _one_part_ffn(config: ConfigFields, shape: Shape) -> int:
-    """Return the size of Nemotron-H's dense parts; files without any may say another size, which means nothing."""
+    """Return the size of Nemotron-H's dense parts; files without any may have another, meaningless size."""
     return config.integer("intermediate_size") if "-" in shape("feed_forwards") else 0
 
 

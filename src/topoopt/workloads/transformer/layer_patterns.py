@@ -150,7 +150,7 @@ def typed_mixers(config: ConfigFields, shape: Shape) -> str:
 
 
 def mixers_with_attention_at_intervals(config: ConfigFields, shape: Shape) -> str:
-    """Return a recurrence in all but each fourth layer, unless the file says so otherwise (Qwen3-Next)."""
+    """Return a recurrence in all but each fourth layer, unless the file differs (Qwen3-Next)."""
     if config.items("layer_types"):
         return typed_mixers(config, shape)
     interval = config.integer_or("full_attention_interval", 4)

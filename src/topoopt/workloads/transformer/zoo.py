@@ -46,11 +46,11 @@ class Shapes:
     Attributes
     ----------
     layers, hidden, heads, kv_heads, head_dim, ffn, gated, vocabulary, tied
-        As in :class:`TransformerModel`.
+        See :class:`TransformerModel`.
     experts : int
         Routed experts of a layer; 0 for none.
     experts_per_token, expert_ffn, shared_ffn, capacity_factor, route_groups, groups_per_token
-        As in :class:`Experts`.
+        See :class:`Experts`.
     mtp_layers : int
         Modules that predict further tokens; 0 for none.
     window, window_layers : int
@@ -109,7 +109,7 @@ class TransformerEntry:
 
 
 OWNER = re.compile(r"^[\w.-]+/(?=[\w.-]+$)")
-"""In front of a name on Hugging Face."""
+"""Owner before a name on Hugging Face."""
 TUNED = re.compile(
     r"[-_ ]+(instruct|base|chat|it|hf|pt|pretrain|v0\.1|bf16|fp8|lora|sft)$|^meta[-_ ](?=llama)",
     re.IGNORECASE,

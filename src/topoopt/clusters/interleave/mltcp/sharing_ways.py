@@ -36,7 +36,7 @@ class SharingQuestion:
         Iterations of the longest job.
     offset : float
         Each job begins so much of the first job's communication after the one before it. At 0 jobs that are alike stay
-        together for ever, also under MLTCP: nothing tells them apart.
+        together forever, also under MLTCP: nothing distinguishes them.
     aggressiveness : Aggressiveness
         MLTCP's F.
     learning_iterations : int
@@ -92,7 +92,7 @@ class SharingQuestion:
 
 
 SETTLED = 0.5
-"""The last part of all iterations, over which one says where jobs have settled."""
+"""Last part of all iterations, in which jobs have settled."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,7 +170,7 @@ def _static(way: str, asked: SharingQuestion) -> SharingCourse:
 
 
 def _cassini(way: str, asked: SharingQuestion) -> SharingCourse:
-    """Let jobs begin at their time shifts; with noise they are held to them, where they fit."""
+    """Start jobs at their time shifts; with noise they are kept at them, where they fit."""
     try:
         found = interleave(asked.profiles, asked.capacity_bps, seed=asked.seed)
     except InvalidInput as error:
@@ -180,7 +180,7 @@ def _cassini(way: str, asked: SharingQuestion) -> SharingCourse:
 
 
 def _ideal(way: str, asked: SharingQuestion) -> SharingCourse:
-    """Give each job a dedicated link."""
+    """Simulate each job on a dedicated link."""
     return _run(way, asked, fair_sharing(), _jobs(asked, asked.begins_s, own_links=True))
 
 

@@ -202,7 +202,7 @@ class SharingPrediction:
     iteration_times_s : array, shape (iterations,)
         Iteration times of the first job.
     iterations_to_converge : int or None
-        Until all but a hundredth of the communication is interleaved; None where it never is.
+        Iterations until 99 % of the communication is interleaved; None where it never is.
     fair_iteration_time_s : float
         Iteration time if the first offset stays.
     settled_iteration_time_s : float

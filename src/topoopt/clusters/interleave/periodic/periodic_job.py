@@ -24,7 +24,7 @@ class LinkSharing:
     Attributes
     ----------
     name : str
-        In :data:`SHARINGS`.
+        Name in :data:`SHARINGS`.
     aggressiveness : Aggressiveness
         The weight of a job, by the part of its iteration's bytes that it has sent.
     ratio : float

@@ -73,7 +73,7 @@ def run_periodic_jobs(
     packet_bytes: float = 4096.0,
     on_progress: Report | None = None,
 ) -> PeriodicRun:
-    """Let jobs repeat their profiles on links that they share max-min fairly, by weight.
+    """Simulate jobs that repeat their profiles on links shared max-min fairly, by weight.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def run_periodic_jobs(
     Raises
     ------
     InvalidInput
-        For links and numbers that cannot be, and if nothing says when the run ends.
+        For invalid links and numbers, and if the run has no end.
 
     Examples
     --------

@@ -183,7 +183,7 @@ def _mark(p: Phases, c: Course, net: Links, m: int, time: float) -> None:
 
 @compiled
 def _begin_phase(p: Phases, c: Course, x: Sharing, net: Links, job: int, seed: int) -> None:
-    """Let a job start to send; a phase without bytes ends at once."""
+    """Start a job's phase; a phase without bytes ends at once."""
     k, now = c.phase[job], c.scale[NOW]
     if k == p.first[job]:
         c.iteration[job, SENT_FIRST] = now
@@ -218,7 +218,7 @@ def _end_phase(p: Phases, c: Course, x: Sharing, net: Links, place: int, seed: i
 
 @compiled
 def _pass_on(p: Phases, c: Course, job: int, seed: int) -> None:
-    """Let a job compute after a phase, and say when it sends again."""
+    """Start a job's computation after a phase, and set the time of its next phase."""
     k, now = c.phase[job], c.scale[NOW]
     c.iteration[job, COMMUNICATION] += now - c.phase_began[job]
     number = c.done[job] * (p.first[job + 1] - p.first[job]) + (k - p.first[job]) + 1

@@ -92,7 +92,7 @@ def run_periodic_packets(
     seed: int = 0,
     on_progress: Report | None = None,
 ) -> PeriodicRun:
-    """Let jobs repeat their profiles on shared links by a transport of the packet simulator.
+    """Simulate jobs that repeat their profiles on shared links with a transport of the packet simulator.
 
     A phase is one transfer, over a link of the phase's bandwidth and then the shared ones, in order of their
     numbers. All links mark. A job without a number of iterations repeats as often as fits, alone, into the time of
@@ -105,7 +105,7 @@ def run_periodic_packets(
     iterations
         Iterations of each job before the run ends.
     round_trip_s
-        Without queues.
+        Round-trip time without queues.
     seed
         Random seed of the computing noise and of path draws.
 

@@ -35,7 +35,7 @@ class Phases(NamedTuple):
     slot             float64 (jobs,)        s between the starts that a job is held to; 0: it is not
     tolerance        float64 (jobs,)        s by which it may miss them
     group            int64   (jobs,)        of which one that is late makes the others later; -1: none
-    most             int64   (jobs,)        iterations after which a job is gone; -1: never
+    most             int64   (jobs,)        iterations after which a job ends; -1: never
     wanted           int64   (jobs,)        iterations before which the run does not end
     ================ ======= ============== ==============================================================
     """

@@ -312,7 +312,7 @@ def _autocorrelation(values: Floats) -> Floats:
 
 
 def _peaks(likeness: Floats) -> NDArray[np.int64]:
-    """Return the lags at which a series is more like itself than around them, the best ones."""
+    """Return the lags of the highest local maxima of a series' autocorrelation."""
     inner = likeness[1:-1]
     lags = np.flatnonzero((inner >= likeness[:-2]) & (inner > likeness[2:])) + 1
     lags = lags[lags >= LEAST_CELLS]
@@ -325,7 +325,7 @@ def _peaks(likeness: Floats) -> NDArray[np.int64]:
 
 
 def _at_multiples(likeness: Floats, lag: int) -> float:
-    """Return a lag as precisely as its multiples tell it, each of them twice as far as the one before."""
+    """Refine a lag by its multiples, each twice the one before."""
     precise, times = _top(likeness, lag), 1
     while 2 * times * precise + 1 < len(likeness):
         times *= 2

@@ -34,7 +34,7 @@ class ToldShare:
     Attributes
     ----------
     left : float
-        Share of the variance that it does not tell.
+        Unexplained share of the variance.
     numbers : int
         Number of values in the mean.
     """
@@ -64,7 +64,7 @@ MOST_SHIFT = 0.1
 """Fraction of an iteration by which one may be longer or shorter than the mean."""
 ROUNDS = 2
 FIRST = 3
-"""Iterations that say where in the first one the series begins; later ones are no longer in step with it."""
+"""Iterations that determine the start of the series in the first one; later ones have drifted."""
 
 
 @dataclass(frozen=True, eq=False)

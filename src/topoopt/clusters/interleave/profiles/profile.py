@@ -66,7 +66,7 @@ class CommunicationProfile:
     iteration_time_s : float
         Duration of one iteration of the job alone.
     phases : tuple of Phase
-        In order of their starts; between them the job sends nothing.
+        Phases in order of their starts; between them the job sends nothing.
 
     Raises
     ------
@@ -126,7 +126,7 @@ class CommunicationProfile:
         Returns
         -------
         array of float
-            In bits a second, of the same shape. A phase holds its start and not its end.
+            Rates in bits/s, of the same shape. A phase includes its start and excludes its end.
 
         Examples
         --------

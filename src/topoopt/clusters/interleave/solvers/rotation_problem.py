@@ -9,7 +9,7 @@ import numpy as np
 from topoopt.base.arrays import Floats
 
 NO_EXCESS = 1e-9
-"""In capacities, summed over the angles."""
+"""Tolerance of the excess, in capacities summed over the angles."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -19,7 +19,7 @@ class RotationProblem:
     Attributes
     ----------
     demands : array of (jobs, angles)
-        In capacities of the link.
+        Demands in capacities of the link.
     samples : tuple of int
         Angles of one iteration of each job, after which its demand repeats; a job's shift is less.
     """

@@ -178,9 +178,9 @@ def milp(problem: RotationProblem, seed: int = 0) -> tuple[int, ...]:
     """Return the best shifts; exact and deterministic.
 
     Where descent's answer exceeds the link by no more than it must, with all demand spread evenly, that is it. Else, a
-    program: of each job one shift is taken, ``sum_s x[j, s] = 1``; the excess of every angle is at least
-    ``sum_js x[j, s]·demand[j, angle - s] - 1``; the sum of the excesses is the least. Shifts that a turn of the whole
-    circle makes equal are left out. What HiGHS takes for equal within its tolerance is settled by descent from there.
+    program: each job has one shift, ``sum_s x[j, s] = 1``; the excess of every angle is at least ``sum_js x[j,
+    s]·demand[j, angle - s] - 1``; the sum of the excesses is the least. Shifts that a turn of the whole circle makes
+    equal are omitted. Ties within the tolerance of HiGHS are resolved by descent from there.
 
     Raises
     ------
@@ -223,7 +223,7 @@ def milp(problem: RotationProblem, seed: int = 0) -> tuple[int, ...]:
 
 
 AUTO = "auto"
-"""Not a solver: the one that :func:`chosen_solver` takes."""
+"""Name of the choice by :func:`chosen_solver`; not a solver itself."""
 QUICK_TRIALS = 200_000_000
 """A grid up to this takes a few seconds."""
 QUICK_CHOICES = 150

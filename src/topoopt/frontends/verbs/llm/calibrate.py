@@ -31,13 +31,13 @@ def calibrate(
     runs
         A CSV file of measured runs, a row each; see :func:`topoopt.measurements.training.read_runs`.
     accelerator
-        Whose runs are taken, names, also with commas; the calibration is for the first. Those with most runs where
+        Accelerators whose runs are used, also with commas; the calibration is for the first. Those with most runs if
         not given.
     start
         Start of the fit and target of the regularization: ``neutral``, a name or a file; by default the
         accelerator's own calibration.
     attention
-        ``auto``, ``fused`` or ``eager``, of the runs that do not say; as the start has it where not given.
+        ``auto``, ``fused`` or ``eager``, for runs without it; by default as in the start.
     weight
         Weight of each data set; 1 for those not named.
     strength

@@ -19,7 +19,7 @@ running        i8    (replicas, width)        requests that have pages, in order
 pool           i8    (2, len(Pool))           prefill or combined replicas; decode replicas
 law            f8    (2, len(Law))            of their steps
 grid           f8    (points, len(Grid))      tables of step times of both pools, one behind the other
-setup_s        f8    (replicas, replicas)     from one that reads to one that answers; one entry where none does
+setup_s        f8    (replicas, replicas)     from a prefill to a decode replica; one entry without these
 bytes_per_s    f8    (replicas, replicas)     of that transfer
 allowed        b1    (replicas, replicas)     whether one sends to another while it may; one entry where none does
 way_first      i8    (replicas**2+1,)         links of a pair, at source * replicas + end; one entry without a fabric

@@ -41,7 +41,7 @@ STAMP = stamp(Path(__file__).parent.glob("*.py"))
 @entry
 @stamped(STAMP)
 def simulate(s: State) -> None:
-    """Handle events until every request is answered, nothing can happen any more, or there were too many.
+    """Handle events until every request has ended, none is left, or there were too many.
 
     All that happens at the same time happens before replicas begin their next steps.
     """
@@ -171,7 +171,7 @@ def _fail(s: State, r: int, now: float) -> None:
 
 @compiled
 def _cut_flows(s: State, r: int, now: float) -> None:
-    """Let caches from and to a replica cross links no more; prompts that are still read are sent when that is over."""
+    """Take caches from and to a replica off the links; prompts still in prefill are sent afterwards."""
     i = 0
     while i < s.tally[Count.FLOWING]:
         q = s.flowing[i]
@@ -200,7 +200,7 @@ def _move_away(s: State, r: int, q: int, now: float) -> None:
 
 @compiled
 def _balance(s: State, now: float) -> None:
-    """Let one replica change its pool, if one pool has too much to do and the other has little."""
+    """Move one replica to the other pool, if one pool is overloaded and the other has little load."""
     least_0, least_1, load_0, load_1 = -1, -1, NEVER, NEVER
     readers, answerers, unread, full = 0, 0, 0, 0.0
     for r in range(len(s.replica)):

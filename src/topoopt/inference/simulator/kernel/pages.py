@@ -48,7 +48,7 @@ def unlink(s: State, r: int, block: int) -> None:
 
 @compiled
 def use(s: State, r: int, block: int) -> None:
-    """Let one more request use a block that is there."""
+    """Add a user to an existing block."""
     if s.users[r, block] == 0:
         unlink(s, r, block)
         s.replica[r, Replica.CACHED] -= s.tally[Count.BLOCK_PAGES]
@@ -58,7 +58,7 @@ def use(s: State, r: int, block: int) -> None:
 
 @compiled
 def take(s: State, r: int, pages: int) -> None:
-    """Take pages that there are, if need be those of the blocks that were used the longest time ago."""
+    """Allocate pages, if need be those of the least recently used blocks."""
     s.replica[r, Replica.USED] += pages
     room = s.pool[s.replica[r, Replica.POOL], Pool.PAGES]
     while s.replica[r, Replica.USED] + s.replica[r, Replica.CACHED] > room:
@@ -104,7 +104,7 @@ def keep_prefix(s: State, r: int, q: int) -> None:
 
 @compiled
 def give_back(s: State, r: int, q: int) -> None:
-    """Give all pages of a request back; its blocks stay, the deepest to be evicted first."""
+    """Free all pages of a request; its blocks stay, the deepest to be evicted first."""
     s.replica[r, Replica.USED] -= s.request[q, Request.PAGES]
     s.request[q, Request.PAGES] = 0
     first = s.block_first[q]

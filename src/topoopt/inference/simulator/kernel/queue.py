@@ -61,7 +61,7 @@ def join(s: State, r: int, q: int, now: float) -> None:
 
 @compiled
 def put_first(s: State, r: int, q: int) -> None:
-    """Put a request that lost its pages before all others of its replica."""
+    """Enqueue a preempted request before all others of its replica."""
     s.request[q, Request.STATE] = WAITING
     s.request[q, Request.BEHIND] = s.replica[r, Replica.HEAD]
     if s.replica[r, Replica.WAITING] == 0:
@@ -73,7 +73,7 @@ def put_first(s: State, r: int, q: int) -> None:
 
 @compiled
 def take_first(s: State, r: int) -> int:
-    """Take the first request out of a queue."""
+    """Dequeue the first request."""
     q = s.replica[r, Replica.HEAD]
     s.replica[r, Replica.HEAD] = s.request[q, Request.BEHIND]
     s.replica[r, Replica.WAITING] -= 1
@@ -121,7 +121,7 @@ def sent_at(s: State, source: int, r: int, q: int, end: float) -> float:
 
 @compiled
 def choose(s: State, pool: int, q: int, source: int, end: float, now: float) -> int:
-    """Return the replica of a pool that gets a request, of one that comes from a source and was read at ``end``.
+    """Return the replica of a pool for a request, or for one from a source that ended its prefill at ``end``.
 
     Among equal ones, the first is taken. If none takes requests, one that will later, or that must after all.
     """
@@ -154,7 +154,7 @@ def choose(s: State, pool: int, q: int, source: int, end: float, now: float) -> 
 
 @compiled
 def commit_up_to(s: State, r: int, now: float) -> None:
-    """Take the pages of the steps that a replica has begun."""
+    """Allocate the pages of the steps that a replica has begun."""
     if s.replica[r, Replica.BUSY] != IDLE and s.replica[r, Replica.ROW] > 1:
         commit(s, r, step_under_way(s, r, now))
 

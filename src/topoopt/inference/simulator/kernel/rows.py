@@ -21,7 +21,7 @@ from topoopt.inference.simulator.kernel.pages import held, pages_of, take, token
 
 @compiled
 def schedule(s: State, when: float, kind: int, which: int) -> None:
-    """Put an event into the heap."""
+    """Push an event to the heap."""
     s.tally[Count.HEAP] = push(s.keys, s.codes, s.tally[Count.HEAP], when, (kind << SHIFT) | which)
 
 
@@ -60,7 +60,7 @@ def affordable_row(s: State, r: int) -> int:
 
 @compiled
 def commit(s: State, r: int, steps: int) -> None:
-    """Take the pages of the first steps of a row."""
+    """Allocate the pages of the first steps of a row."""
     for i in range(s.replica[r, Replica.RUNNING]):
         q = s.running[r, i]
         if s.request[q, Request.STATE] == ANSWERING:

@@ -61,7 +61,7 @@ from topoopt.inference.simulator.kernel.transfers import begin_flow, has_fabric
 
 @compiled
 def begin_step(s: State, r: int, now: float) -> None:
-    """Let a replica without work begin a step, if there is anything to do."""
+    """Start a step of an idle replica, if there is anything to do."""
     s.replica[r, Replica.MARKED] = 0
     if s.replica[r, Replica.BUSY] != IDLE or s.replica[r, Replica.UP] == 0:
         return
@@ -93,7 +93,7 @@ def begin_step(s: State, r: int, now: float) -> None:
 
 @compiled
 def _turn_if_empty(s: State, r: int, now: float) -> None:
-    """Let a replica begin to change its pool when it has no request any more, and sends none."""
+    """Start a replica's change of pool once it has no more requests, and sends none."""
     if s.replica[r, Replica.USED] == 0 and s.replica[r, Replica.WAITING] == 0:
         s.replica[r, Replica.TURNING] = TURNS
         schedule(s, now + s.number[Number.TURN_S], TURNED, r)
@@ -126,7 +126,7 @@ def _secure(s: State, r: int) -> int:
 
 @compiled
 def _preempt(s: State, r: int, q: int) -> None:
-    """Let the youngest lose its pages: it waits before all others, to be read anew."""
+    """Preempt the youngest request: it waits before all others for another prefill."""
     s.replica[r, Replica.RUNNING] -= 1
     give_back(s, r, q)
     s.replica[r, Replica.UNREAD] -= s.request[q, Request.TARGET] - s.request[q, Request.READ]
@@ -147,7 +147,7 @@ def _answered(s: State, r: int) -> int:
 
 @compiled
 def _give_pieces(s: State, r: int, budget: int) -> int:
-    """Give prompts that were begun a piece of the step each, in order; return its tokens."""
+    """Assign chunks of the step to prompts in progress, in order; return its tokens."""
     given = 0
     for i in range(s.replica[r, Replica.RUNNING]):
         q = s.running[r, i]
@@ -160,9 +160,9 @@ def _give_pieces(s: State, r: int, budget: int) -> int:
 
 @compiled
 def _admit(s: State, r: int, budget: int, now: float) -> int:
-    """Let requests out of the queue while there are places, pages and tokens; return the tokens of their pieces.
+    """Dequeue requests while there are places, pages and tokens; return the tokens of their chunks.
 
-    A page for each request that runs is left for its answer.
+    One page per running request is reserved for its output.
     """
     pool = s.replica[r, Replica.POOL]
     given = 0
@@ -193,7 +193,7 @@ def _admit(s: State, r: int, budget: int, now: float) -> int:
 
 @compiled
 def _let_in(s: State, r: int, q: int, blocks: int, need: int, budget: int, now: float) -> int:
-    """Give a request its pages, and the first piece of its prompt if that is to be read; return its tokens."""
+    """Allocate a request's pages, and the first chunk of its prompt if needed; return its tokens."""
     for place in range(s.block_first[q], s.block_first[q] + blocks):
         use(s, r, s.block[place])
     s.request[q, Request.SHARED] = blocks
@@ -278,7 +278,7 @@ def _note(s: State, r: int, answered: int, read: int, now: float) -> None:
 
 @compiled
 def end_row(s: State, r: int, now: float) -> None:
-    """End the steps of a replica: each answer has grown by one token, prompts are prefilled."""
+    """End the steps of a replica: one more output token per request, prompts prefilled."""
     steps = s.replica[r, Replica.ROW]
     answered = s.replica[r, Replica.ANSWERED]
     if answered > 0 and steps > 1:
@@ -339,7 +339,7 @@ def account(s: State, r: int, steps: int, now: float) -> None:
 
 @compiled
 def _end_reading(s: State, r: int, q: int, end: float) -> bool:
-    """Generate the first token of an answer, or the next one after a loss; return whether the request stays."""
+    """Generate the first output token, or the next one after a loss; return whether the request stays."""
     keep_prefix(s, r, q)
     if s.request[q, Request.BEGUN] == 1:
         s.request[q, Request.STEPS] += 1
@@ -365,7 +365,7 @@ def _end_reading(s: State, r: int, q: int, end: float) -> bool:
 
 @compiled
 def finish(s: State, q: int, end: float) -> None:
-    """Note that a request is answered; of a closed loop its client sends the next one.
+    """Record that a request is complete; in a closed loop its client sends the next one.
 
     In a pipeline a short step may be over before the long one that made the first token has left it.
     """
@@ -382,7 +382,7 @@ def finish(s: State, q: int, end: float) -> None:
 
 @compiled
 def send_layers(s: State, r: int, now: float) -> None:
-    """Send the layers of prompts that this step reads to their end, one after the other, meanwhile."""
+    """Send the layers of prompts whose prefill ends in this step, one after the other, during it."""
     end = s.clock[r, Clock.END] + lag_s(s, r, 1, s.clock[r, Clock.END])
     for i in range(s.replica[r, Replica.RUNNING]):
         q = s.running[r, i]

@@ -1,9 +1,9 @@
 """Cache transfers over the links of a fabric: max-min fair rates, and the times of their changes.
 
-A flow is a request's cache. It begins when its first layer is read, has no more bytes a second than layers are read
-while the others are, and no more than its pair has alone. All rates rise together until a link is full or a flow is as
-fast as it can be; those stay, the others rise on (progressive filling, as in ``simulate/fluid``). There whole classes
-of flows have one rate; here each has a ceiling of its own.
+A flow is a request's cache. It begins when its first layer is prefilled, and is limited by the rate of prefill until
+the last one, and by the rate of its pair alone. All rates rise together until a link is full or a flow reaches its
+limit; those stay, the others rise further (progressive filling, as in ``simulation/fluid``, where classes of flows
+have one rate; here each flow has its own limit).
 """
 
 from topoopt.base.kernel import compiled
@@ -11,7 +11,7 @@ from topoopt.inference.simulator.kernel.layout import NEVER, TRANSFERRED, Count,
 from topoopt.inference.simulator.kernel.rows import schedule
 
 TIE = 1.0 + 1e-12
-"""Times within which two shares, or two ends, are one."""
+"""Factor within which two shares, or two ends, are equal."""
 
 
 @compiled
@@ -28,7 +28,7 @@ def way_of(s: State, source: int, end: int) -> int:
 
 @compiled
 def begin_flow(s: State, q: int, size: float, starts: float, lifts: float, now: float) -> None:
-    """Let the cache of a request cross links from a moment on; all of its layers are there from another on."""
+    """Start the transfer of a request's cache at one time; all of its layers are available from another on."""
     flow_until(s, now)
     source, end = s.request[q, Request.SOURCE], s.request[q, Request.REPLICA]
     s.flow[q, Flow.LEFT] = size
@@ -59,7 +59,7 @@ def flow_until(s: State, now: float) -> None:
 
 @compiled
 def end_flows(s: State, now: float) -> None:
-    """Let flows end that have crossed: their caches are there when the transfer is set up, too."""
+    """End complete flows: their caches arrive when the setup of the transfer is over, too."""
     flow_until(s, now)
     kept = 0
     for i in range(s.tally[Count.FLOWING]):
@@ -76,7 +76,7 @@ def end_flows(s: State, now: float) -> None:
 
 @compiled
 def drop_flow(s: State, place: int, now: float) -> None:
-    """Let a flow be sent no more."""
+    """Remove a flow from the links."""
     flow_until(s, now)
     for i in range(place + 1, s.tally[Count.FLOWING]):
         s.flowing[i - 1] = s.flowing[i]
@@ -86,7 +86,7 @@ def drop_flow(s: State, place: int, now: float) -> None:
 
 @compiled
 def change_link(s: State, m: int, outages: int, now: float) -> None:
-    """Let a link be in one outage more or less."""
+    """Change the number of outages of a link by one."""
     flow_until(s, now)
     s.down[m] += outages
     s.capacity[m] = s.whole[m] if s.down[m] == 0 else 0.0
@@ -119,7 +119,7 @@ def share_links(s: State, now: float) -> None:
 
 @compiled
 def _begin_to_rise(s: State, now: float) -> int:
-    """Let all flows rise that have begun; return how many."""
+    """Mark all started flows as rising; return their number."""
     rising = 0
     for i in range(s.tally[Count.FLOWING]):
         way = _way(s, s.flowing[i])
@@ -163,7 +163,7 @@ def _own_limit(s: State, q: int, now: float) -> float:
 
 @compiled
 def _freeze(s: State, low: float, now: float) -> int:
-    """Let those stay at a rate that can have no more; return how many."""
+    """Freeze the flows that have reached their limit at a rate; return their number."""
     frozen = 0
     for i in range(s.tally[Count.FLOWING]):
         q = s.flowing[i]

@@ -1,4 +1,4 @@
-"""PyTorch, or one line that says how to get it; and an all-to-all of its point-to-point messages."""
+"""PyTorch, or a one-line error on its installation; and an all-to-all of its point-to-point messages."""
 
 try:
     import torch

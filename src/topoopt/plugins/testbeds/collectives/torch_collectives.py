@@ -20,7 +20,7 @@ from topoopt.plugins.testbeds.collectives.rings import (
 
 
 def pass_in_pieces(shares: Sequence[RingShare], group: Any) -> None:
-    """Send every piece on as soon as it is here, on all rings at once.
+    """Forward every piece on arrival, on all rings at once.
 
     Receives of the next round are posted before pieces of this one are waited for, so that a link has something to
     carry while the piece before it is added.
@@ -43,7 +43,7 @@ def pass_in_pieces(shares: Sequence[RingShare], group: Any) -> None:
 
 
 def pass_in_rounds(shares: Sequence[RingShare], group: Any) -> None:
-    """Do each round of all rings as one batch of sends and receives, as NCCL wants it."""
+    """Run each round of all rings as one batch of sends and receives, as NCCL requires."""
     for now in shares[0].rounds:
         operations, landings = [], []
         for share in shares:
@@ -107,7 +107,7 @@ class MultiRing:
     rings : sequence of sequences of global ranks
         As returned by :func:`rings_of_strides` or :func:`rings_of_plan`. All have the same ranks, this one included.
     group : process group, optional
-        Over which messages go; it may have more ranks than the rings. The default group if not given.
+        Group of the messages; it may have more ranks than the rings. The default group if not given.
     pieces : int
         Most pieces of a message, so that one is on the link while another is added; none is smaller than
         :data:`SMALLEST_PIECE_BYTES`.
@@ -179,7 +179,7 @@ class MultiRing:
         return tensor
 
     def start(self, tensor: Tensor, average: bool = False, collective: str = "allreduce") -> Any:
-        """Begin an AllReduce and return a ``torch.futures.Future`` of the tensor, as hooks of PyTorch want it.
+        """Begin an AllReduce and return a ``torch.futures.Future`` of the tensor, as hooks of PyTorch require.
 
         Parameters
         ----------
@@ -240,7 +240,7 @@ def multi_ring_hook(state: MultiRing, bucket: dist.GradBucket) -> torch.futures.
     Parameters
     ----------
     state : MultiRing
-        Over all ranks of the model's process group.
+        Rings over all ranks of the model's process group.
     bucket : torch.distributed.GradBucket
 
     Returns

@@ -82,7 +82,7 @@ def rounded_up(scale: float) -> str:
 
 
 def _push(testbed: Testbed, src: int, dst: int) -> float:
-    """Send bytes from one server to another, and return the CPU time that both have taken, forwarding with it."""
+    """Send bytes from one server to another, and return the CPU time of both, including forwarding."""
     server = inside(testbed.namespace(dst), lambda: socket.create_server((identity(dst), _PORT)))
     spent: list[float] = []
 

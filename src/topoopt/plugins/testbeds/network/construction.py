@@ -93,7 +93,7 @@ class TestbedState:
 
     @property
     def standing(self) -> str:
-        """``up``, ``in use``, ``being made``, or ``left over`` by a process that is gone."""
+        """``up``, ``in use``, ``being made``, or ``left over`` by a process that has ended."""
         if self.in_use:
             return "in use"
         if self.kept and self.ready:
@@ -105,7 +105,7 @@ _MOST_TRIES = 100  # to end processes: they may start others meanwhile
 
 
 def make_network(state: TestbedState, layout: Layout) -> None:
-    """Make the namespaces of a testbed and all that is in them."""
+    """Create the namespaces of a testbed and their contents."""
     for name in state.namespaces:
         create_namespace(name)
     _in_each(state, range(layout.nodes), lambda kernel, node: set_up_node(kernel, node, layout))
@@ -140,7 +140,7 @@ def change_cables(state: TestbedState, old: Layout, new: Layout) -> None:
 
 
 def route_servers(state: TestbedState, layout: Layout) -> None:
-    """Let every server forward as the layout says."""
+    """Set the forwarding of every server as in the layout."""
     by_server: dict[int, list[Any]] = {server: [] for server in range(layout.servers)}
     for route in layout.routes:
         by_server[route.server].append(route)
@@ -187,7 +187,7 @@ def check_name(name: str) -> None:
 
 
 def claim(state: TestbedState) -> None:
-    """Note a testbed that is to be made; of two that want a name one gets it.
+    """Record a testbed to be made; only one gets a name.
 
     Raises
     ------
@@ -220,7 +220,7 @@ def write_state(state: TestbedState) -> None:
 
 
 def forget(name: str) -> None:
-    """Take back the note of a testbed that is gone."""
+    """Delete the record of a removed testbed."""
     shutil.rmtree(state_folder() / name, ignore_errors=True)
 
 
@@ -272,7 +272,7 @@ def _write(folder: Path, state: TestbedState) -> None:
 
 @contextmanager
 def later() -> Iterator[None]:
-    """Delay signals until the context is left; objects made in it are recorded by then, and can be removed."""
+    """Delay signals until the end of the context, when its objects are recorded and can be removed."""
     if threading.current_thread() is not threading.main_thread():
         yield  # Python hears signals in its main thread only
         return
@@ -293,7 +293,7 @@ def later() -> Iterator[None]:
 
 @contextmanager
 def as_errors() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP raise ``SystemExit``, as Ctrl-C raises ``KeyboardInterrupt``: contexts are left then."""
+    """Make SIGTERM and SIGHUP raise ``SystemExit``, as Ctrl-C raises ``KeyboardInterrupt``, so that contexts end."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -47,7 +47,7 @@ def speaking(name: str, function: Callable[..., R], *arguments: Any) -> R:
 
 
 def set_up_node(kernel: Any, node: int, layout: Layout) -> None:
-    """Give a namespace its settings; a server its identity, too, as the first address of its loopback.
+    """Apply a namespace's settings; for a server also its identity, as the first address of its loopback.
 
     Gloo takes the first address of ``lo`` for that interface.
     """
@@ -64,7 +64,7 @@ def set_up_node(kernel: Any, node: int, layout: Layout) -> None:
 
 
 def add_cables(kernel: Any, cables: Iterable[tuple[Cable, str]], mtu_bytes: int) -> None:
-    """Make the cables whose first end is in this namespace; of the other end the namespace is named."""
+    """Create the cables whose first end is in this namespace; the namespace of the other end is named."""
     one_segment = {"gso_max_segs": 1, "gso_max_size": mtu_bytes}
     for cable, far in cables:
         with (FOLDER / far).open("rb") as handle:
@@ -86,7 +86,7 @@ def add_cables(kernel: Any, cables: Iterable[tuple[Cable, str]], mtu_bytes: int)
 
 
 def set_up_ports(kernel: Any, ports: Iterable[tuple[Port, Port]], scale: float, shaping: Shaping) -> None:
-    """Give ports their addresses, neighbors and bandwidths, and take them into use."""
+    """Set the addresses, neighbors and bandwidths of ports, and bring them up."""
     indices = port_indices(kernel)
     for near, far in ports:
         index, rate_bps = indices[near.name], near.bandwidth_bps / scale
@@ -100,7 +100,7 @@ def set_up_ports(kernel: Any, ports: Iterable[tuple[Port, Port]], scale: float, 
 
 
 def hang_on_switch(kernel: Any, layout: Layout, server: int) -> None:
-    """Let a server reach all others through its one port, with static neighbors."""
+    """Route all destinations of a server over its one port, with static neighbors."""
     index = port_indices(kernel)["nic0"]
     for cable in layout.cables:
         other = cable.a.node

@@ -140,7 +140,7 @@ class Testbed:
                 speaking(self.namespace(near.node), take_down, near.name)
 
     def reroute(self, layout: Layout) -> None:
-        """Let servers forward as another layout says, after its cables are plugged in and others pulled.
+        """Change the forwarding to another layout, after its cables are plugged in and others pulled.
 
         Raises
         ------
@@ -269,7 +269,7 @@ def _columns(table: str) -> Mapping[str, list[int]]:
 def build(
     layout: Layout, name: str, scale: float, kept: bool = False, congestion: tuple[str, ...] = ()
 ) -> Iterator[Testbed]:
-    """Make a testbed; it is removed at the end of the context, whatever ends it.
+    """Create a testbed; it is removed at the end of the context, however that ends.
 
     Parameters
     ----------

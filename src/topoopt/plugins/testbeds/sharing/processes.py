@@ -29,7 +29,7 @@ class TestbedLink:
     Attributes
     ----------
     capacity_bps : float
-        Not scaled.
+        Capacity of the link, not scaled.
     scale : float
         Factor by which it is slower here.
     stretch : float
@@ -106,12 +106,12 @@ class Sending:
     Attributes
     ----------
     congestion : str
-        The congestion control, by the name that the kernel knows.
+        The congestion control, by its name in the kernel.
     mark : int
         Socket mark by which the kernel identifies the job; 0 sets the congestion control of its namespace, which
         then identifies the job.
     connections : int
-        Over which its bytes go, in equal parts.
+        Connections that carry its bytes in equal parts.
     begin_s : float
         Time from the start of the run to the job's first iteration.
     """

@@ -54,7 +54,7 @@ def check_congestion(names: Sequence[str], by_namespace: bool) -> None:
     Raises
     ------
     InvalidInput
-        In one line that says why.
+        In one line with the reason.
     """
     for name in names:
         if name == MLTCP:
@@ -86,7 +86,7 @@ class ShareSettings:
     connections : int
         Connections per job.
     queue_bytes : int
-        Before the shared link.
+        Queue before the shared link.
     mltcp : MltcpJob
         Kernel parameters of all jobs; total and computing are filled in.
     learns : bool
@@ -125,7 +125,7 @@ class _Bench:
 def share_link(
     jobs: Sequence[SharingJob], link: TestbedLink, settings: ShareSettings, name: str, on_progress: Progress
 ) -> TestbedShare:
-    """Let jobs share a link under one policy after the other, repeatedly in every run.
+    """Run jobs that share a link under one policy after the other, repeatedly in every run.
 
     Whatever ends it, the network is removed and the congestion control is unregistered.
 

@@ -48,7 +48,7 @@ class SharedRun:
     ----------
     jobs : tuple of JobRun
     dropped_packets : int
-        Before the shared link.
+        Packets dropped before the shared link.
     kernel : tuple of MltcpIteration
         Final estimates of MLTCP, per connection or per job.
     """
@@ -133,7 +133,7 @@ class TestbedShare:
     jobs : tuple of SharingJob
     link : TestbedLink
     queue_bytes : int
-        Before the link.
+        Queue before the link.
     dedicated_s : tuple of float
         Mean iteration time of each job with the link to itself, under reno.
     ways : tuple of Sharing

@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def receive(order: Mapping[str, Any]) -> None:
-    """Take all that is sent to a port, until the process is ended."""
+    """Receive everything sent to a port, until the process is ended."""
     with socket.create_server((order["address"], order["port"]), backlog=64) as door:
         _say(ready=True)
         with selectors.DefaultSelector() as ready:
@@ -107,7 +107,7 @@ def _iterate(words: Mapping[str, Any], connections: list[socket.socket], begin_s
 
 
 def _transfer(connections: list[socket.socket], size_bytes: int, rate_bytes_s: float) -> None:
-    """Send bytes, in equal parts over all connections, and wait until all have arrived."""
+    """Send bytes, in equal parts over all connections, and wait for all to arrive."""
     parts = [size_bytes // len(connections)] * len(connections)
     parts[0] += size_bytes - sum(parts)
     with selectors.DefaultSelector() as ready:

@@ -113,7 +113,7 @@ class FabricRun:
     forwarding : str
         Forwarding mechanism of the servers.
     build_s, start_s : float
-        Until the network stood, and until all processes were connected.
+        Time to build the network, and to connect all processes.
     readings : tuple of CounterReading
         Counters of all links over the measured iterations, where requested.
     gradient_error : float
@@ -202,9 +202,9 @@ def predict_iteration(
     Parameters
     ----------
     graph, fabric
-        Not scaled.
+        Task graph and fabric, not scaled.
     simulators : sequence of str
-        Among them the one of :data:`REFERENCE`.
+        Simulators, including that of :data:`REFERENCE`.
     """
     small, slow = scaled_graph(graph, scale), scaled_fabric(fabric, scale)
     options = SimulationOptions(split="one")
@@ -230,7 +230,7 @@ def scaled_graph(graph: TaskGraph, scale: Scale) -> TaskGraph:
 def scaled_fabric(fabric: Fabric, scale: Scale) -> Fabric:
     """Return a fabric with slower links, whose rings go as packets do: each edge by the routes of its pair.
 
-    A plan may give each ring of a pair another walk, as some repairs do; kernels know one path for all of them.
+    A plan may give each ring of a pair another walk, as some repairs do; kernels have one path for all of them.
     """
     topology = replace(fabric.topology, bandwidth_bps=fabric.topology.bandwidth_bps / scale.bandwidth)
     if topology.nodes > topology.servers:

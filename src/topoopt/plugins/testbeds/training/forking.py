@@ -50,7 +50,7 @@ class Rehearsed:
     threads: ThreadPoolExecutor
 
     def close(self) -> None:
-        """Let the threads go."""
+        """Release the threads."""
         self.threads.shutdown()
 
 
@@ -170,7 +170,7 @@ def _enter(place: Place) -> None:
 
 
 def _end_with(parent: int) -> None:
-    """End this process when the one that started it ends, whatever it is doing then."""
+    """End this process when its parent ends, whatever it does."""
     if sys.platform == "linux":
         _LINUX.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it was quicker
@@ -200,7 +200,7 @@ def rehearse(script: ServerScript) -> Rehearsed:
 
 
 def run_script(worker: Worker, rehearsed: Rehearsed, begin_s: float) -> float:
-    """Do every step once, beginning at a time of the monotonic clock, and return when the last one was done.
+    """Run every step once, from a time of the monotonic clock on, and return the end of the last one.
 
     Raises
     ------

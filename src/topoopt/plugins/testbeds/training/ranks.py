@@ -104,7 +104,7 @@ class Ranks:
         return self.gather(limit_s)
 
     def command(self, program: str, each: Sequence[dict[str, Any]] = (), **words: Any) -> None:
-        """Tell all members to run a program, and do not wait."""
+        """Start a program on all members, without waiting for it."""
         for number, pipe in enumerate(self._pipes):
             try:
                 pipe.send(Command(program, {**words, **(each[number] if each else {})}))
@@ -206,7 +206,7 @@ def check_ready() -> None:
     Raises
     ------
     InvalidInput
-        In one line that says why.
+        In one line with the reason.
     """
     need_pytorch()
     check_machine()
@@ -228,7 +228,7 @@ def check_processes(servers: int) -> None:
 
 
 def load_scripts(ranks: Ranks, scripts: Sequence[ServerScript]) -> None:
-    """Give every member its part."""
+    """Send every member its part."""
     ranks.run("load", LOAD_LIMIT_S, [{"script": script} for script in scripts])
 
 

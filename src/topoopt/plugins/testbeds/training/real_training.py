@@ -136,7 +136,7 @@ class TrainingCheck:
     gradient_error : float
         Largest difference of a gradient from that of one process, over the largest gradient.
     first_loss, last_loss : float
-        Over the whole batch.
+        Losses over the whole batch.
     """
 
     gradient_error: float
@@ -307,7 +307,7 @@ def _descend(tensors: Any) -> None:
 
 
 def _register(address: str) -> None:
-    """Make gloo known that listens at an address of our choice; stock gloo takes the host's name or an interface."""
+    """Make gloo listen at a chosen address; stock gloo uses the host's name or an interface."""
 
     def make(store: Any, rank: int, size: int, timeout: datetime.timedelta) -> Any:
         gloo = dist.ProcessGroupGloo

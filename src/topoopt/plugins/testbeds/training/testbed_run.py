@@ -95,7 +95,7 @@ class TestbedRun:
         Bandwidth of one link of the plan, not scaled.
     scale : Scale
     fabrics : tuple of FabricRun
-        In the testbed's seconds and bytes, the first one to be compared with.
+        Runs in the testbed's seconds and bytes; the first one is the reference.
     """
 
     __test__ = False

@@ -73,7 +73,7 @@ def write_scripts(
     graph : TaskGraph
         Task graph of one iteration.
     fabric : Fabric
-        Whose rings collectives take; a group without any takes one in the order of its members.
+        Fabric whose rings collectives use; a group without any has one in the order of its members.
     ready_s : sequence of float, one for each task
         Simulated time at which each task is ready, which orders the collectives of a group.
 

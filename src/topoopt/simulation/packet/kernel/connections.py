@@ -10,7 +10,7 @@ Kept connections hand over their state to later ones of the job, as sockets that
 A transfer between two servers continues where the previous one ended: with its window, its threshold and its
 round-trip time, and without a packet that opens. A sender that was silent for a timeout begins with a small window
 again (RFC 5681, section 4.1), and remembers three quarters of the one it had as its threshold (RFC 2861). Where
-connections are weighed, the account also knows how much of an iteration is in.
+connections are weighed, the account also has the share of an iteration received.
 """
 
 from topoopt.base.kernel import compiled, inlined, spliced
@@ -116,7 +116,7 @@ def open_connection(s: State, stream: int, now: int) -> None:
 
 @inlined
 def go_on(s: State, flow: int, now: int) -> None:
-    """Send more: as the window allows, or at the flow's own pace."""
+    """Send more packets: as the window allows, or at the flow's own pace."""
     if s.count[Count.PACED] == 0:
         send(s, flow, now)
     elif s.flow[flow, Flow.PACE] == PACE_IDLE:
@@ -154,7 +154,7 @@ def _begin_to_send(s: State, flow: int, now: int) -> None:
 
 @inlined
 def arrived(s: State, flow: int, what: int, now: int) -> None:
-    """Take data at the receiver, and acknowledge it; or an acknowledgment at the sender.
+    """Handle data at the receiver, and acknowledge it; or an acknowledgment at the sender.
 
     The first acknowledgment answers the packet that opens. There is one place for news, whether they travel or not,
     since all that sending takes is compiled into it.
@@ -197,7 +197,7 @@ def arrived(s: State, flow: int, what: int, now: int) -> None:
 
 @compiled
 def _notice_is_due(s: State, flow: int, now: int) -> bool:
-    """Tell the sender of marks at most once in the interval of DCQCN's notification point."""
+    """Notify the sender of marks at most once in the interval of DCQCN's notification point."""
     if now < s.flow[flow, Flow.CNP_AT]:
         return False
     s.flow[flow, Flow.CNP_AT] = now + int(s.constant[Constant.NOTICE])
@@ -224,7 +224,7 @@ def _send_ack(s: State, flow: int, sequence: int, again: bool, marked: bool, now
 def _acknowledged(
     s: State, flow: int, sequence: int, expected: int, again: bool, marked: bool, now: int
 ) -> None:
-    """Let the sender learn that a packet is in, and send more."""
+    """Handle the arrival of a packet at the sender, and send more."""
     row = s.flow[flow]
     if marked and s.count[Count.PACED] == 1:
         noticed(s, flow, now)
@@ -310,7 +310,7 @@ def take_up(s: State, flow: int, now: int) -> bool:
 
 @spliced
 def hand_on(s: State, flow: int, now: int) -> None:
-    """Keep the state of a connection whose packets are all in."""
+    """Store the state of a connection whose packets have all arrived."""
     here, a = account_of(s, flow), s.constant
     if s.count[Count.KEEPS] == KEPT_AND_WEIGHED:
         note(s, flow, float(s.flow[flow, Flow.PACKETS] - s.flow[flow, Flow.ACKED]), now)

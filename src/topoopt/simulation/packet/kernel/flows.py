@@ -29,7 +29,7 @@ def packet_lost(s: State, flow: int) -> None:
 
 @compiled
 def log_connection(s: State, flow: int, now: int) -> None:
-    """Keep a row for a connection that has ended, if there is room for any."""
+    """Store a row for an ended connection, if there is room for any."""
     place = s.count[Count.LOGGED]
     if place >= len(s.log):
         return

@@ -17,7 +17,7 @@ def push_link(s: State, key: int, link: int) -> None:
 
 @inlined
 def _rise(s: State, hole: int, key: int, link: int) -> None:
-    """Put a link where there is a hole, or above it, as its key wants."""
+    """Insert a link at a hole, or above it, by its key."""
     while hole > 0:
         parent = (hole - 1) >> 1
         if s.due[parent] <= key:
@@ -31,7 +31,7 @@ def _rise(s: State, hole: int, key: int, link: int) -> None:
 
 @inlined
 def replace_top_link(s: State, key: int, link: int, size: int) -> None:
-    """Put a link in the place of the first; ``size`` is that of the heap afterwards.
+    """Replace the first link of the heap; ``size`` is that of the heap afterwards.
 
     The hole goes down to a leaf first, always to the earlier child, and then the new key rises: it mostly
     belongs near the bottom, and the way down has no branch to guess.

@@ -278,7 +278,7 @@ class Stop(IntEnum):
 
 
 class State(NamedTuple):
-    """Everything the engine knows between two events."""
+    """State of the engine between two events."""
 
     count: Ints  # type: ignore[assignment]  # hides the method of tuples, which nobody needs here
     due: Ints

@@ -1,4 +1,4 @@
-"""Links: FIFO queues whose packets know when they leave, and priority flow control (IEEE 802.1Qbb) between them.
+"""Links: FIFO queues with precomputed departure times, and priority flow control (IEEE 802.1Qbb) between them.
 
 A link serves first come, first served, so a packet's departure is known on its arrival: when the one before it is
 through, plus its own time on the wire. Only the *arrival at the far end* of a link's first packet is an event: one
@@ -120,7 +120,7 @@ def drop(s: State, link: int) -> None:
 
 @inlined
 def enqueue(s: State, link: int, who: int, what: int, now: int) -> bool:
-    """Let a packet join the queue of a link; return whether it found room."""
+    """Enqueue a packet on a link; return whether there was room."""
     see_departures(s, link, now)
     size = size_of(what)
     queued = s.link[link, Link.QUEUED] + size
@@ -151,13 +151,13 @@ def enqueue(s: State, link: int, who: int, what: int, now: int) -> bool:
 
 @compiled
 def put(s: State, link: int, who: int, what: int, now: int) -> bool:
-    """Let a packet join the queue of a link; return whether it found room. The same, where speed is no matter."""
+    """Enqueue a packet on a link; return whether there was room. The same, where speed does not matter."""
     return enqueue(s, link, who, what, now)
 
 
 @inlined
 def take_first(s: State, link: int, slot: int, depart: int, now: int) -> int:
-    """Take the first packet off a link; return its WHAT, marked if the queue was long when it left.
+    """Dequeue the first packet of a link; return its WHAT, marked if the queue was long when it left.
 
     Source of the marking rule: the queue, the leaving packet included, is above K (DCTCP, SIGCOMM 2010), or above
     a random place between two thresholds (RED).
@@ -225,7 +225,7 @@ def resume_link(s: State, link: int, now: int) -> None:
 
 @compiled
 def repair_link(s: State, link: int, now: int) -> None:
-    """Let a link that was down send again, unless it has been paused meanwhile."""
+    """Restart a link that was down, unless it has been paused meanwhile."""
     s.link[link, Link.STATE] &= ~DOWN
     if s.link[link, Link.STATE] == UP:
         _start(s, link, now)
@@ -233,7 +233,7 @@ def repair_link(s: State, link: int, now: int) -> None:
 
 @compiled
 def _start(s: State, link: int, now: int) -> None:
-    """Give everything that is held its time."""
+    """Set the departure times of all held packets."""
     base, mask = s.link[link, Link.BASE], s.link[link, Link.MASK]
     busy = max(s.link[link, Link.BUSY], now)
     for i in range(s.link[link, Link.GONE], s.link[link, Link.TAIL]):

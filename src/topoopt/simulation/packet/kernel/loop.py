@@ -119,7 +119,7 @@ def advance(s: State, events: int, until: int, most_successors: int) -> int:
 
 @spliced
 def move_first_packet(s: State, link: int, depart: int, now: int) -> None:
-    """Let the first packet of a link arrive at its far end: it joins the next link, or it is there."""
+    """Deliver the first packet of a link to its far end: it joins the next link, or has arrived."""
     slot = s.link[link, Link.BASE] + (s.link[link, Link.HEAD] & s.link[link, Link.MASK])
     who = s.packet[slot, Packet.WHO]
     what = take_first(s, link, slot, depart, now)
@@ -155,7 +155,7 @@ def move_first_packet(s: State, link: int, depart: int, now: int) -> None:
 
 @spliced
 def arrive(s: State, flow: int, what: int, now: int) -> None:
-    """Let a packet be where it was sent."""
+    """Handle the arrival of a packet at its destination."""
     s.count[Count.DELIVERED] += 1
     if (what & 3) == KIND_OPEN:
         arrived_open(s, flow, now)
@@ -165,7 +165,7 @@ def arrive(s: State, flow: int, what: int, now: int) -> None:
 
 @spliced
 def serve_timer(s: State, kind: int, index: int, now: int) -> None:
-    """Serve whatever is not the arrival of a packet."""
+    """Serve any event but the arrival of a packet."""
     if kind == Timer.COMPUTE_END:
         end_compute(s, index, now)
     elif kind == Timer.DELAY_END:

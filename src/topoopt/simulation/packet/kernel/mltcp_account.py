@@ -19,7 +19,7 @@ from topoopt.simulation.packet.kernel.layout import (
 )
 
 LEARNED_FROM = 2.0
-"""Whole iterations that are looked at: packets of the last one count."""
+"""Whole iterations observed: packets of the last one count."""
 SILENT_ROUNDS = 2.0
 """A silence of fewer round trips is one of the network, and ends no iteration."""
 
@@ -69,7 +69,7 @@ def _weight(s: State, part: float) -> float:
 
 @inlined
 def _learn(s: State, counter: int, silence: float) -> None:
-    """Take silences about as long as the longest as ends of iterations, and learn the iteration between."""
+    """Treat silences about as long as the longest as ends of iterations, and learn the iteration between."""
     a, share = s.constant, s.constant[Constant.GAP_SHARE]
     if silence * share > a[counter + Account.GAP] / share:  # longer than any before: those were none
         a[counter + Account.FOUND] = 0.0

@@ -43,7 +43,7 @@ def take_board(s: State, flow: int) -> None:
 
 @compiled
 def land(s: State, flow: int, sequence: int) -> int:
-    """Note at the receiver that a packet is in; return the sequence number that its acknowledgment tells."""
+    """Record a packet at the receiver; return the sequence number of its acknowledgment."""
     row, first = s.flow[flow], s.flow[flow, Flow.BOARD]
     if s.count[Count.GO_BACK_N] == 1:
         return _land_in_order(s, flow, sequence)
@@ -65,7 +65,7 @@ def land(s: State, flow: int, sequence: int) -> int:
 
 @compiled
 def _land_in_order(s: State, flow: int, sequence: int) -> int:
-    """Take the packet that is expected; refuse a later one, and tell its sender so with the expected number."""
+    """Accept the expected packet; refuse a later one, and send the expected number to its sender."""
     row = s.flow[flow]
     if sequence == row[Flow.EXPECTED]:
         row[Flow.EXPECTED] += 1
@@ -222,6 +222,6 @@ def wait_for_news(s: State, flow: int, now: int) -> None:
 
 @compiled
 def set_timer(s: State, flow: int, when: int) -> None:
-    """Look at the flow's deadline at a time."""
+    """Check the flow's deadline at a time."""
     s.flow[flow, Flow.TIMER] = when
     push_timer(s, when, (Timer.RETRANSMIT << KIND_SHIFT) | flow)

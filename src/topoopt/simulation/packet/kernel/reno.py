@@ -18,7 +18,7 @@ LEAST_SSTHRESH = 2.0
 
 @inlined
 def grow_window(s: State, flow: int, packets: float) -> None:
-    """Let the window grow by some packets, for one that was acknowledged, or by more or less, by its weight."""
+    """Increase the window by some packets for an acknowledged one, or by more or less, by its weight."""
     s.window[flow, Window.CWND] += packets * s.window[flow, Window.WEIGHT]
 
 
@@ -61,7 +61,7 @@ def reno_acked(s: State, flow: int, marked: bool, now: int) -> None:
 
 @inlined
 def reno_cut(s: State, flow: int, now: int) -> None:
-    """Go on with half the window."""
+    """Continue with half the window."""
     s.window[flow, Window.SSTHRESH] = max(s.window[flow, Window.CWND] / 2.0, LEAST_SSTHRESH)
     s.window[flow, Window.CWND] = s.window[flow, Window.SSTHRESH]
 

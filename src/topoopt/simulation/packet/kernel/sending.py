@@ -169,7 +169,7 @@ def first_link(s: State, flow: int, what: int) -> int:
 
 @inlined
 def launch(s: State, flow: int, what: int, now: int) -> None:
-    """Put a packet onto the first link of the flow's path."""
+    """Enqueue a packet on the first link of the flow's path."""
     row = s.flow[flow]
     link = first_link(s, flow, what)
     place = link if s.count[Count.HOPWISE] == 1 else row[Flow.PLACE]
@@ -181,7 +181,7 @@ def launch(s: State, flow: int, what: int, now: int) -> None:
 
 @compiled
 def launch_one(s: State, flow: int, what: int, now: int) -> None:
-    """Put a packet onto the first link of the flow's path, and note when it will have left the server."""
+    """Enqueue a packet on the first link of the flow's path, and record when it will have left the server."""
     launch(s, flow, what, now)
     s.flow[flow, Flow.LEAVES] = s.link[first_link(s, flow, what), Link.BUSY]
 

@@ -16,7 +16,7 @@ def begin(s: State) -> None:
 
 @compiled
 def release(s: State, task: int, now: int) -> None:
-    """Make a task ready: it queues for its device, or its delay begins."""
+    """Mark a task as ready: it queues for its device, or its delay begins."""
     s.task[task, Task.START] = now
     device = s.task[task, Task.DEVICE]
     if device < 0:
@@ -41,7 +41,7 @@ def release(s: State, task: int, now: int) -> None:
 
 @compiled
 def _call(s: State, device: int, now: int) -> None:
-    """Let an idle device check its queue after everything else that happens now."""
+    """Schedule a check of an idle device's queue after everything else at this time."""
     if (
         s.device[device, Device.BUSY] == 0
         and s.device[device, Device.CALLED] == 0
