@@ -183,8 +183,8 @@ class Relative:
 class AcceleratorFile(Strict):
     """The file of one accelerator, with all that the catalogue states of it.
 
-    ``order`` is its place in lists and ``server_order`` that of its server, where it is another; those of equal order
-    are sorted by name. ``device_names`` are parts of the names that drivers give it, where these are not its own.
+    ``order`` is its place in lists and ``server_order`` that of its server, if different; those of equal order
+    are sorted by name. ``device_names`` are parts of its names in drivers, if these differ.
     """
 
     order: int = 1000

@@ -1,6 +1,6 @@
 """TopologyFinder: from one job's traffic to links, rings and routes.
 
-Ranks are placed on the servers of a wiring so that those that exchange the most bytes are nearest. The paper does not
+Ranks are placed on the servers of a wiring so that pairs with the most bytes are nearest. The paper does not
 do this: a symmetric wiring is judged by a uniform all-to-all, and demand that is not uniform decides which of its
 servers stand next to each other.
 """

@@ -21,8 +21,8 @@ class EcmpRoutes:
     """All shortest paths, split hop by hop; a merged fat link counts once for each of its ports.
 
     Link shares are exact. Paths are listed one by one, in order of node ids, where a pair has at most
-    ``limit`` of them. Of more, ``limit`` are drawn as switches would: each path with a chance of its share,
-    and at even spacing, so that every next hop is drawn about as often as it should be.
+    ``limit`` of them. Of more, ``limit`` are drawn like a switch's hash: each path with a probability of its share,
+    and at even spacing, so that every next hop is drawn in about its proportion.
 
     Attributes
     ----------

@@ -4,7 +4,7 @@ Expert loads of a layer predicted from those of the layer before, so that circui
 
 A token's experts in one layer are correlated with its experts in the next: the loads of layer l+1 are about P·x, with
 x those of layer l and P column-stochastic (column j: where the tokens of expert j go next). P is the least-squares fit
-to pairs of loads that were seen.
+to observed pairs of loads.
 
 References
 ----------

@@ -97,7 +97,7 @@ class SharedLink:
 MERGING = ("strict", "identical", "contained")
 """Rules for merging links of several jobs.
 
-``strict``: none, as in the paper's text. ``identical``: links on which the same jobs send the same are merged (the
+``strict``: none, as in the paper's text. ``identical``: links with the same jobs and demands are merged (the
 smallest capacity decides), as are the two directions of a cable with the same jobs. ``contained``: also links
 whose jobs all meet on another link and never take a larger part of it: rotations that relieve the fuller link
 relieve them too. Except with ``strict``, a link whose capacity always suffices is ignored."""

@@ -140,8 +140,8 @@ class AffinityGraph:
     def walk(self) -> Iterator[tuple[str, str, str]]:
         """Yield the steps of a breadth-first search, ``(job, link, other job)``; a root as ``(root, "", root)``.
 
-        A link is gone over once, from the job that comes to it first; where the graph has a loop, the search comes
-        to a job twice.
+        A link is traversed once, from the first job that reaches it; where the graph has a loop, the search reaches
+        a job twice.
         """
         links_of: dict[str, list[str]] = {job: [] for job in self.iteration_times_s}
         jobs_on: dict[str, list[str]] = {}

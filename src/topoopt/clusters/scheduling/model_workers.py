@@ -166,8 +166,8 @@ def model_workers(machine: Machine) -> MakeWorkerJob:
     """Return a function that makes the worker jobs of a trace, caching each shape.
 
     A job is split as a plan begins: data parallel, embedding tables on workers in turn; a transformer in its fastest
-    configuration by the closed form. Its profile is that of the busiest worker's link into an ideal switch, as
-    ``coarse_profile`` has it.
+    configuration by the closed form. Its profile is that of the busiest worker's link into an ideal switch, see
+    ``coarse_profile``.
     """
 
     def make(job: TraceJob, workers: int) -> WorkerJob:

@@ -109,16 +109,16 @@ def run(
     Parameters
     ----------
     trace
-        A trace or its file; none where ``generate=True`` or ``trace_preset`` draws one.
+        A trace or its file; none if ``generate=True`` or ``trace_preset`` draws one.
     fabrics
         Names of ``topoopt.catalog.networks_of("cluster")``; those of ``compared_by("cluster")`` by default. With
-        ``scheduler``, one network: ``cassini-24`` where not given, or a shared one.
+        ``scheduler``, one network: ``cassini-24`` by default, or a shared one.
     prices
-        A price list's name, or a file that is laid over it, by which fabrics are priced and fat-trees dimensioned.
+        Name of a price list, or a file that overrides it, for prices of fabrics and dimensions of fat-trees.
     on_progress
         Progress callback: stage, items done, and total.
     **words
-        The flags of ``topoopt cluster run`` with underscores; ``save_trace`` is a file for the jobs that were drawn.
+        The flags of ``topoopt cluster run`` with underscores; ``save_trace`` is a file for the drawn jobs.
 
     Returns
     -------
@@ -127,7 +127,7 @@ def run(
     Raises
     ------
     InvalidInput
-        For an unknown word or name, or a value that is not allowed.
+        For an unknown option or name, or an invalid value.
 
     Examples
     --------

@@ -76,9 +76,9 @@ def choose(
 ) -> Choice:
     """Choose the network to buy for a mix of jobs: every degree, bandwidth and fabric, cost against time.
 
-    Networks are priced first. Those that may be on the front of money and time are planned, each for every job of the
-    mix, until no other can be on it. Of the front the network is taken on which a year of work costs least, or the
-    best within a limit; and the answer gives the changes that would alter it.
+    Networks are priced first. Candidates for the front of cost and time are planned for every job of the mix, until no
+    other can be on it. The choice is the network of the front on which a year of work costs least, or the best within
+    a limit; the answer also gives the changes that would alter it.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def choose(
     Raises
     ------
     InvalidInput
-        For an unknown word or name, or a value that is not allowed.
+        For an unknown option or name, or an invalid value.
     Infeasible
         If no network carries every job and has a price, or none meets the limit.
 
@@ -225,7 +225,7 @@ def cost(
     Raises
     ------
     InvalidInput
-        For an unknown word or name, a number out of range, or a word that contradicts the plan.
+        For an unknown option or name, a number out of range, or an option that contradicts the plan.
     Infeasible
         If the optical devices of a fabric are too small.
 

@@ -48,8 +48,8 @@ def fail(
 ) -> FailureAnswer | AvailabilityAnswer:
     """Fail a link, a server or a panel of a plan: iteration time before, during and after repair, and the fiber moves.
 
-    With ``availability`` parts fail at random, and the shares of a month at full speed, degraded and down come out, of
-    the plan's own fabric and of its baselines.
+    With ``availability`` parts fail at random; the answer gives the shares of a month at full speed, degraded and
+    down, for the plan's fabric and its baselines.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def fail(
         Progress callback: stage, items done, and total.
     **words
         One of ``link`` (``(3, 4)`` or ``"3-4"``), ``cable`` (its label), ``server``, ``panel`` (number or name), or
-        ``availability=True``. ``at``: when it fails (``"3h"`` or seconds), for the course of the job; ``inventory``:
+        ``availability=True``. ``at``: time of the failure (``"3h"`` or seconds) within the job; ``inventory``:
         the inventory file of servers, interfaces, panels, ports and cables; ``without``: names of repairs to
         leave out; ``rates``: a file of failure rates; ``repaired_by`` and ``spares`` without one; ``days``, ``runs``
         and ``seed`` of drawn failures; ``optics``: kind of panels; ``simulator``.

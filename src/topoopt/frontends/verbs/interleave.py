@@ -46,7 +46,7 @@ def interleave(
     Raises
     ------
     InvalidInput
-        For a file that is no job, a capacity or a step that cannot be, jobs whose circle would be too long, a solver
+        For a file that is no job, a invalid capacity or step, jobs whose circle would be too long, a solver
         that cannot handle this many jobs.
 
     Examples
@@ -101,8 +101,7 @@ def phases(job: ProfileSource, **words: Unpack[PhasesWords]) -> JobPhases:
     Raises
     ------
     InvalidInput
-        For an unknown word or name, a file that is none of these, a link that is not there, and counters without a
-        period.
+        For an unknown option or name, another kind of file, a missing link, and counters without a period.
 
     Examples
     --------

@@ -37,8 +37,8 @@ def simulate(
     Parameters
     ----------
     jobs
-        Profiles, job files, or other sources as in :func:`topoopt.interleave`; none where ``communication`` describes
-        equal jobs send.
+        Profiles, job files, or other sources as in :func:`topoopt.interleave`; none if ``communication`` describes
+        equal jobs.
     on_progress
         Progress callback: stage, items done, and total.
     **words
@@ -51,7 +51,7 @@ def simulate(
     Raises
     ------
     InvalidInput
-        For an unknown word or name, a number out of range, no jobs, or jobs and ``communication``.
+        For an unknown option or name, a number out of range, no jobs, or jobs and ``communication``.
 
     Examples
     --------

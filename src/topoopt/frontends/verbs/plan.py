@@ -44,12 +44,12 @@ def traffic(
     """Return the traffic of one iteration: by pair of servers and by link.
 
     A plan has its own strategy and network. A model is data parallel, with embedding tables round-robin, on
-    the network that is found for that; a transformer has the configuration that is the fastest in closed form.
+    the network found for it; a transformer has the configuration that is fastest in closed form.
 
     Parameters
     ----------
     model
-        A plan or its file; or whatever :func:`topoopt.plan` takes.
+        A plan or its file; or any model that :func:`topoopt.plan` accepts.
     on_progress
         Progress callback: stage, items done, and total.
     **words
@@ -62,7 +62,7 @@ def traffic(
     Raises
     ------
     InvalidInput
-        For an unknown word or name, or a word that would change the job of a plan.
+        For an unknown option or name, or an option that would change the job of a plan.
 
     Examples
     --------
@@ -110,13 +110,13 @@ def compare(
     Parameters
     ----------
     model
-        A plan or its file; or whatever :func:`topoopt.plan` takes, and a plan is made first.
+        A plan or its file; or any model that :func:`topoopt.plan` accepts, which is planned first.
     fabrics
-        Names of fabrics; those of :func:`topoopt.plan` where not given. The plan's own is always the first row.
+        Names of fabrics; by default those of :func:`topoopt.plan`. The plan's own is always the first row.
     simulator
-        ``analytic`` (where not given), ``flow`` or ``packet``.
+        ``analytic`` (default), ``flow`` or ``packet``.
     simulators
-        Two or more instead: every fabric by each, and by how much they differ.
+        Two or more instead: every fabric by each, and their differences.
     collective
         Algorithm of AllReduces, see :func:`topoopt.simulate`; by default the plan's. With ``auto``, every fabric
         uses rings where these are faster.
@@ -178,10 +178,10 @@ def plan(
     model
         A model's name (see :func:`topoopt.models`), or a file: the ``config.json`` of a transformer, a program of
         ``torch.export``, a model in ONNX, a job (of training, or one that serves a model), operators, a traffic
-        matrix, a recording, a profile. Or a model that is described in Python: an ``OperatorGraph``, the
-        ``Traffic`` of a matrix, a ``TransformerModel``.
+        matrix, a recording, a profile. Or a model in Python: an ``OperatorGraph``, the ``Traffic`` of a matrix, a
+        ``TransformerModel``.
     fabrics
-        Names of baselines; the five of the paper, and rails, where not given.
+        Names of baselines; by default the five of the paper, and rails.
     collective
         Algorithm of AllReduces in the plan's simulation, see :func:`topoopt.simulate`; by default ``auto``
         (``stepped`` with the presets ``paper`` and ``released``): an algorithm for each message where that is a
@@ -201,7 +201,7 @@ def plan(
     Raises
     ------
     InvalidInput
-        For an unknown word or name, or a value that is not allowed.
+        For an unknown option or name, or an invalid value.
     Infeasible
         If no strategy fits in memory.
 

@@ -84,7 +84,7 @@ def rl(model: Transformer, **words: Unpack[RlWords]) -> RlStep:
     Raises
     ------
     InvalidInput
-        For an unknown word or name, or degrees that do not go together.
+        For an unknown option or name, or incompatible degrees.
     Infeasible
         If the model, or an answer's keys and values, do not fit.
 
@@ -231,7 +231,7 @@ def finetune(
     Raises
     ------
     InvalidInput
-        For an unknown word or name, or degrees that do not go together.
+        For an unknown option or name, or incompatible degrees.
     Infeasible
         If the requested method does not fit into memory.
 

@@ -39,7 +39,7 @@ def report(
     out
         File of the page.
     figures
-        A folder into which each figure is drawn for papers, too.
+        Folder for figures for papers.
     formats
         Formats of these figures.
     on_progress
@@ -52,7 +52,7 @@ def report(
     Raises
     ------
     InvalidInput
-        If the file cannot be read or holds something else, or the page cannot be written.
+        If the file cannot be read or is of another kind, or the page cannot be written.
     """
     suffixes = check_formats(tuple(formats))
     file = os.fspath(answer) if isinstance(answer, (str, os.PathLike)) else None

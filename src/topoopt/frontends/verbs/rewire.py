@@ -18,7 +18,7 @@ def rewire(
     interfaces_per_panel: int | None = None,
     inventory: InventorySource | None = None,
 ) -> RewiringAnswer:
-    """Return the fibers to move, in order, to get from one plan to the next.
+    """Return the fiber moves from one plan to the next, in order.
 
     Parameters
     ----------
@@ -26,11 +26,11 @@ def rewire(
         Present and new wiring: a plan or its file, or a wiring file. Ports in a wiring file are those of the old
         cables.
     keep_running
-        The job runs on meanwhile: never cut it, rename no server.
+        Keep the job running: never disconnect it, rename no server.
     relabel
-        Whether rank r of the new plan may sit on another server than r.
+        Whether rank r of the new plan may be on another server than r.
     interfaces_per_panel
-        Interfaces of a server on one panel; the fewest that do where not given.
+        Interfaces of a server on one panel; by default the fewest that suffice.
     inventory
         Inventory of servers, interfaces, panels, ports and cables, or its file; missing parts are generated.
 
@@ -41,10 +41,10 @@ def rewire(
     Raises
     ------
     InvalidInput
-        If the two have different kinds of links, servers that hang on switches, or do not go together otherwise;
-        for mistakes in the inventory, with the line.
+        If the two differ in their kind of links, have servers on switches, or are otherwise incompatible; for mistakes
+        in the inventory, with the line.
     Infeasible
-        If ports to be joined are on different panels of the inventory.
+        If ports to be connected are on different panels of the inventory.
 
     Examples
     --------

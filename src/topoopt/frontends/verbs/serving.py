@@ -43,11 +43,11 @@ Path = str | os.PathLike[str]
 def serving(
     model: Transformer = None, *, on_progress: Progress = silent, **words: Unpack[ServingWords]
 ) -> ServingAnswer:
-    """Say which deployment of a transformer on which network answers users in time, for the least money.
+    """Find the cheapest deployment of a transformer, and network, that meets the latency objectives.
 
-    Every split of a replica, mode and share of prefill is looked at in closed form; those that cannot hold the model
-    or meet the objectives is left out. The most promising ones of each mode are simulated request by request, at the
-    rate that is asked for, and at others to find the largest at which enough requests meet both objectives.
+    All splits of a replica, modes and shares of prefill are evaluated in closed form, without those that cannot hold
+    the model or meet the objectives. The most promising ones of each mode are simulated request by request, at the
+    given rate, and at others to find the largest at which enough requests meet both objectives.
 
     With accelerators in several servers, that is an upper bound on an ideal network. Then every fabric gets the
     best deployment on it, simulated there: on topoopt, wiring, routes and the pairing of replicas are chosen
@@ -71,7 +71,7 @@ def serving(
     Raises
     ------
     InvalidInput
-        For an unknown word or name, or a value that is not allowed.
+        For an unknown option or name, or an invalid value.
     Infeasible
         If the model fits nowhere, an objective cannot be met, or the rate is not stable; with the possible values.
 
@@ -190,7 +190,7 @@ def planned_service(
     Raises
     ------
     InvalidInput
-        For a word that is not of a service, or a value that is not allowed.
+        For a word that is not of a service, or an invalid value.
     Infeasible
         As :func:`topoopt.serving`, and if nothing is sent between servers.
     """

@@ -70,18 +70,18 @@ def simulate(
         A plan or its file, a FlexNet task graph (``.fbuf``, ``.fbuf.xz``), or Chakra's execution traces: a folder of
         ``PREFIX.RANK.et``, one of them, or the prefix. Several run at once, as jobs on one fabric.
     simulator
-        ``analytic``, ``flow``, ``packet``, or ``auto``: analytic where nothing contends, else flow, with the error to
-        expect. If not given, packet for a ``.fbuf`` or with a word about packets, auto for a plan.
+        ``analytic``, ``flow``, ``packet``, or ``auto``: analytic without contention, else flow, with the expected
+        error. By default packet for a ``.fbuf`` or with a packet option, auto for a plan.
     steady_state
         Mean of the middle ones of four overlapping iterations of a plan.
     collective
         ``stepped`` (rings in rounds that wait for each other), ``bulk`` (one flow for all rounds), an algorithm, or
-        ``auto``. Where not given, as the plan or its traces have it; several that differ, and a ``.fbuf``, have
-        ``stepped``.
+        ``auto``. By default that of the plan or its traces; ``stepped`` for several that differ, and for a
+        ``.fbuf``.
     seed
         Random seed of paths, ties between ready tasks, and wiring.
     log_flows
-        Whether every connection of packets is kept, for completion times; where not given, unless they are too many.
+        Whether to log every packet connection, for completion times; by default unless there are too many.
     on_progress
         Progress callback: stage, items done, and total.
     **words

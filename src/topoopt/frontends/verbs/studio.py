@@ -34,14 +34,14 @@ def studio(
     on_ready: Callable[[StudioAddress], None] = silent,
     **words: Unpack[StudioWords],
 ) -> StudioAddress:
-    """Serve a page that answers while one asks: which network, how long, how much, and why.
+    """Serve a page with immediate answers: best network, time, price, and reasons.
 
     Parameters
     ----------
     model
         Model that the page opens with: a name, or a file accepted by ``plan``.
     on_ready
-        Called with the address, once it listens.
+        Called with the address when it listens.
     **words
         The flags of ``topoopt studio`` with underscores: ``servers``, ``degree``, ``host``, ``port`` …
 
@@ -93,7 +93,7 @@ def studio_answer(model: str | None = None, **words: Unpack[QuestionWords]) -> S
     Raises
     ------
     InvalidInput
-        For an unknown word or name, or a value that is not allowed.
+        For an unknown option or name, or an invalid value.
     Infeasible
         If no training configuration fits in memory.
 

@@ -66,13 +66,13 @@ def sweep(
     out
         Results file; by default ``FILE.duckdb`` beside the sweep.
     processes
-        Points computed at a time; 0 for one on each core.
+        Points computed in parallel; 0 for one per core.
     ray
         Compute on a Ray cluster: ``auto``, ``local``, ``ray://host:port``.
     dry_run
         Only preview the sweep; no file is written.
     mix_versions
-        Go on in a file of another version of topoopt.
+        Continue in a file of another version of topoopt.
     on_progress
         Progress callback: stage, items done, and total.
 
@@ -145,8 +145,8 @@ def results(file: str | os.PathLike[str], **words: Unpack[ResultsWords]) -> Resu
     **words
         ``columns``: names, also with commas; by default varying settings and the main figures; ``where``: a
         condition, such as ``"model = 'dlrm'"``; ``order``: such as ``"cost_usd desc"``; ``limit``: most rows, 0 for
-        all; ``best``: ``fastest``, ``cheapest`` or SQL, the fabric that has least of it for each job, or for each of
-        ``per``, or ``front``, all fabrics that none beats in both price and time; ``sql``: any question to the tables
+        all; ``best``: ``fastest``, ``cheapest`` or SQL to minimize, the best fabric for each job, or for each of
+        ``per``, or ``front``, all fabrics that none beats in both price and time; ``sql``: any query of the tables
         points, runs and attempts.
 
     Returns

@@ -60,8 +60,8 @@ def topology(
 ) -> RingNetwork | WiringAnswer:
     """Choose the best wiring for the given ports, or the AllReduce rings of all servers, and return the network.
 
-    All wirings are considered by default; a rule of strides, a list of them, or ``wirings="strides"`` asks for rings
-    along strides, as the paper has them, and as there are where ports reach all other servers.
+    All wirings are considered by default; a rule of strides, a list of them, or ``wirings="strides"`` selects rings
+    along strides, as in the paper, as do ports that reach all other servers.
 
     Parameters
     ----------
@@ -73,8 +73,8 @@ def topology(
     strides
         The rule that chooses the rings (``best``, ``nearest``, ``lower-bound``), or the strides themselves.
     file
-        A wiring file, a list of links or a plan, to be read in place of all else; ``links`` and ``degree`` (of which
-        some ports are idle) are for a list of links.
+        A wiring file, a list of links or a plan, instead of the other options; ``links`` and ``degree`` (if some
+        ports are idle) are for a list of links.
     on_progress
         Progress callback: stage, work done, and total.
 
@@ -88,7 +88,7 @@ def topology(
     InvalidInput
         For an unknown rule, or impossible ports; for a file with a wrong degree, a missing cable end or two parts.
     Infeasible
-        For a family that does not exist for these servers and ports, with the nearest at which it does.
+        For a family that does not exist for these servers and ports, with the nearest that do.
 
     Examples
     --------
@@ -171,8 +171,8 @@ def collective(
 ) -> CollectiveAnswer | CollectiveTimes:
     """Time a collective on a wiring or on accelerators, by every algorithm, and find the fastest.
 
-    With ``accelerators``: its time among these behind switches, as step times have it, also for other sizes.
-    With ``runs``: the same beside every measured row of a table.
+    With ``accelerators``: its time among these behind switches, as in step times, also for other sizes. With ``runs``:
+    the same beside every measured row of a table.
 
     Parameters
     ----------
@@ -191,8 +191,8 @@ def collective(
     Raises
     ------
     InvalidInput
-        For an unknown option or name, options that exclude each other, a schedule that does not do the operation, or a
-        wiring that is none.
+        For an unknown option or name, options that exclude each other, a schedule of another operation, or an
+        invalid wiring.
     NoRoute
         If a server cannot reach another.
 

@@ -165,8 +165,8 @@ def _suited(found: EstimatedJob, rule: FabricRule, order: Sequence[int]) -> Sequ
     """Drop strategies that are slow on one switch with many servers, and split layers where servers are joined at
     random.
 
-    No ports are reserved there for exchanges between the parts. In simulations they were never faster there than
-    data parallelism, and up to eight times slower than with an even load of all links.
+    No ports are reserved for exchanges between the parts. In simulations they were never faster than data parallelism,
+    and up to eight times slower than with an even load of all links.
     """
     whole = [index for index in order if found.parts[index] == 1]
     if whole and not rule.wires_rings:

@@ -1,7 +1,7 @@
 """Placement of replicas on accelerators, and the pairing of prefill with decode replicas for a direct wiring.
 
-The pairing is mutable, as the order of a ring is. A router may send anywhere (round robin, least loaded); where
-it knows the network it sends where links are free; and where a prefill server is wired to some decode servers it may
+The pairing is mutable, like the order of a ring. A router may send anywhere (round robin, least loaded); a router
+aware of the network sends where links are free; and where a prefill server is wired to some decode servers it may
 send to these alone, one hop away, from a smaller pool.
 """
 

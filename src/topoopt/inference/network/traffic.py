@@ -319,7 +319,7 @@ def pass_bytes(model: TransformerModel, parallelism: Parallelism, dispatch: str 
     """Return the bytes of a token's pass.
 
     An attention part and a dense feed-forward part each end in an AllReduce over ``tensor`` ranks. A layer of experts
-    that are spread (``expert`` > 1) has dispatch and combine in its place; without, its experts are split over all
+    that are spread (``expert`` > 1) has dispatch and combine instead; otherwise its experts are split over all
     accelerators of a stage.
 
     Raises

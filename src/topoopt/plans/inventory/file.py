@@ -161,8 +161,8 @@ class GivenInventory:
     def named(self, names: Sequence[str]) -> "GivenInventory":
         """Return it with these server names, if it lists none.
 
-        Characters that no host name may have become hyphens. Names that are then empty or not unique are left
-        to the rule.
+        Characters not allowed in host names become hyphens. Names that are then empty or not unique get
+        default names.
         """
         hosts = [re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._")[:_LONGEST_HOST] for name in names]
         if self.content.servers or not all(hosts) or len(set(hosts)) < len(hosts):

@@ -179,7 +179,7 @@ def patch_list(deployment: Deployment) -> Contents:
     """Return the patch list as CSV, the work order for people, and the wiring that they lead to.
 
     Links that stay have step 0; without a present wiring everything is connected in step 1. Use the wiring file as
-    present the next time: a plan alone would be taken to be wired into an empty room, which is not how it got there.
+    present the next time: a plan alone counts as wired from scratch, which may differ from its actual ports.
     """
     rows = patch_list_rows(deployment)
     patches = csv_text([COLUMNS, *rows])

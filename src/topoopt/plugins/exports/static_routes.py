@@ -321,8 +321,8 @@ def _sonic_routes_route(route: Route, ports: dict[str, str]) -> dict[str, str]:
 def pair_routes(deployment: Deployment) -> Contents:
     """Return ``routes.csv``: every path of every ordered pair, with its weight and the addresses that take it.
 
-    Where paths are hashed all of a pair have the one address of its destination. Where they are pinned each has its
-    own, and over parallel cables several, which share its weight.
+    Hashed paths of a pair share the one address of its destination. Pinned paths have their own, and over parallel
+    cables several, which share the weight.
     """
     return {"routes.csv": csv_text([COLUMNS, *_rows(deployment)])}
 

@@ -62,7 +62,7 @@ def profile(
     Raises
     ------
     InvalidInput
-        For an unknown word or name, if PyTorch or the device is not here, or the file is of something else.
+        For an unknown option or name, if PyTorch or the device is not here, or the file is of something else.
     """
     how = checked_words(words, ProfileWords)
     device = how["device"], how["precision"], how["threads"]

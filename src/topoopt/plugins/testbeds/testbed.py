@@ -76,9 +76,9 @@ def share(
 ) -> TestbedShare:
     """Let two to four training jobs share a link of this host under reno, cubic and MLTCP, and time them.
 
-    All is real: processes in network namespaces, which compute (sleep) and send over TCP; a token bucket with a queue
-    that drops; the kernel's congestion controls, and MLTCP as a BPF program that is compiled here and unregistered at
-    the end, however it comes. Needs root on Linux; MLTCP clang, bpftool and a kernel with BTF, too.
+    Everything is real: processes in network namespaces, which compute (sleep) and send over TCP; a token bucket with a
+    queue that drops; the kernel's congestion controls, and MLTCP as a BPF program that is compiled here and
+    unregistered at the end in all cases. Needs root on Linux; MLTCP clang, bpftool and a kernel with BTF, too.
 
     Parameters
     ----------

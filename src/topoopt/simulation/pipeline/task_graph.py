@@ -54,7 +54,7 @@ class _Turns:
 def pipeline_task_graph(step: PipelinedStep, iterations: int = 1, *, one_by_one: bool = False) -> TaskGraph:
     """Return the task graph of ``iterations`` training iterations.
 
-    A worker takes its passes strictly in the order of its schedule, and is taken up by the exchanges inside them. Its
+    A worker takes its passes strictly in the order of its schedule, and is occupied by the exchanges inside them. Its
     transfers to neighbors overlap with its next passes, unless chunks are blocking. In the next iteration a worker
     begins when its optimizer is done, and a chunk when its parameters are gathered.
 

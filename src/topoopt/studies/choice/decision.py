@@ -217,8 +217,8 @@ class Turn:
 def turns(points: Sequence[Evaluated], mix: Mix, limits: Limits) -> tuple[Turn, ...]:
     """Return the changes of the answer: for every price and share, the nearest below and above its value.
 
-    Networks that were dropped take part with the least times that they can have, so that none is overlooked. Prices
-    come first, and in each kind those with the fewest moves.
+    Dropped networks take part with their least possible times, so that none is overlooked. Prices come first, and in
+    each kind those with the fewest moves.
     """
     found = figures_of(points, mix)
     if len(found.points) < 2:

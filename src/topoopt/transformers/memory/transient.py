@@ -99,7 +99,7 @@ def lost_bytes(moment: Moment, stage: Stage, settled: Floats, tokens: Floats) ->
     """Return the rest of the loss's memory block, after gradients and kept inputs have been allocated in it.
 
     PyTorch's caching allocator gives the smallest free block that is large enough, splits it, and can give it again as
-    a whole only when all parts are free: the next loss needs another one. This is the least that is lost.
+    a whole only when all parts are free: the next loss needs another one. This is the least loss.
     """
     if not np.any(moment.block):
         return 0.0

@@ -92,9 +92,9 @@ def hidden_transfers(table: ConfigurationTable) -> Floats:
 def paired_share(table: ConfigurationTable) -> Floats:
     """Return the share of the micro-batches whose forward pass overlaps a backward pass of another one.
 
-    While a pipeline fills there is none to go beside. Stage i of interleaved 1F1B begins with 2(p - i - 1) + (v - 1)p
-    chunks and one more; rank i of DualPipe has 3p/2 - 1 - i forward passes alone, of which those of the last rank of
-    a half are fewest (its code, steps 1 to 3). Both on average over the ranks; without stages one micro-batch is alone.
+    While a pipeline fills there is no overlap. Stage i of interleaved 1F1B begins with 2(p - i - 1) + (v - 1)p chunks
+    and one more; rank i of DualPipe has 3p/2 - 1 - i forward passes alone, of which those of the last rank of a half
+    are fewest (its code, steps 1 to 3). Both on average over the ranks; without stages one micro-batch is alone.
     """
     batches = np.maximum(table.global_batch / (table.dp * table.micro_batch), 1.0)
     alone = np.where(table.pp > 1, table.pp - 1 + (table.vpp - 1) * table.pp + 1, 1) / table.vpp

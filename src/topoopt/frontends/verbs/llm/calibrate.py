@@ -54,7 +54,7 @@ def calibrate(
     Raises
     ------
     InvalidInput
-        If the file is no table of runs, has too few of them, or a word has no value that it may have.
+        If the file is no table of runs, has too few of them, or an option has an invalid value.
     """
     if start == "":
         raise InvalidInput("start: expected neutral, a name or a file, got nothing")

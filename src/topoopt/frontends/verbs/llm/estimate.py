@@ -46,7 +46,7 @@ def estimate(model: Transformer = None, **words: Unpack[EstimateWords]) -> Estim
     Raises
     ------
     InvalidInput
-        For an unknown word or name, or a configuration that is not valid, with the nearest valid values.
+        For an unknown option or name, or an invalid configuration, with the nearest valid values.
 
     Examples
     --------

@@ -34,7 +34,7 @@ def search(
 ) -> ConfigurationSearch:
     """Find the fastest parallelism for a transformer: degrees, micro-batch, recomputation, ZeRO.
 
-    Every valid configuration is looked at; those that do not fit into memory are left out, the others are ranked by
+    Every valid configuration is considered; those that do not fit into memory are omitted, the others are ranked by
     estimated time.
 
     Parameters
@@ -44,7 +44,7 @@ def search(
     top
         Number of configurations shown.
     variants
-        Whether rows are shown that differ from a faster one in recomputation, ZeRO or sequence parallelism only.
+        Whether to show rows that differ from a faster one only in recomputation, ZeRO or sequence parallelism.
     **words
         The flags of ``topoopt llm search`` with underscores: ``accelerators``, ``tp``, ``max_vpp`` …
 
@@ -55,7 +55,7 @@ def search(
     Raises
     ------
     InvalidInput
-        For an unknown word or name, or if no configuration is valid.
+        For an unknown option or name, or if no configuration is valid.
     Infeasible
         If none fits into memory.
 

@@ -50,7 +50,7 @@ def traffic(
     Raises
     ------
     InvalidInput
-        For an unknown word or name, or a configuration that is not valid, with the nearest valid values.
+        For an unknown option or name, or an invalid configuration, with the nearest valid values.
 
     Examples
     --------

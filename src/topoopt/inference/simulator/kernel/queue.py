@@ -101,7 +101,7 @@ def load_of(s: State, r: int, now: float) -> float:
 def sent_at(s: State, source: int, r: int, q: int, end: float) -> float:
     """Return the arrival time of a cache ready at ``end``; each end does one transfer at a time.
 
-    Layers are sent while later ones are prefilled: the last one is left, and the rest that could not be sent in
+    Layers are sent while later ones are prefilled: after the step the last one remains, and those not sent in
     that time. In a line of two stations that is exact: with ``b`` the time of all bytes and ``p`` that of the
     step, the last of ``l`` layers leaves ``max(b / l, b - p (l - 1) / l)`` after the step.
     """

@@ -34,7 +34,7 @@ def replace_top_link(s: State, key: int, link: int, size: int) -> None:
     """Replace the first link of the heap; ``size`` is that of the heap afterwards.
 
     The hole goes down to a leaf first, always to the earlier child, and then the new key rises: it mostly
-    belongs near the bottom, and the way down has no branch to guess.
+    belongs near the bottom, and the descent has no unpredictable branch.
     """
     hole = 0
     child = 1
