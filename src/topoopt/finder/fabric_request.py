@@ -76,7 +76,7 @@ class FabricShape:
             if name not in known | {"switches"}:
                 takes = ", ".join(sorted(known - {"switches"})) or "none"
                 raise InvalidInput(
-                    f"fabric {fabric}: has no {name} to set, got {value}; what can be set here: {takes}"
+                    f"fabric {fabric}: does not accept {name}, got {value}; accepted here: {takes}"
                 )
         return {name: value for name, value in chosen.items() if name in known}
 

@@ -143,7 +143,7 @@ def expecting(path: object, *expected: str) -> Iterator[None]:
 def file_kind(path: str) -> str | None:
     """Return the name of the kind of a file or folder, as its content says it; None where nothing does.
 
-    Errors of the file (missing, cut short) are none here: whoever reads it says them.
+    File errors (missing, cut short) are ignored here; readers report them.
     """
     try:
         if os.path.isdir(path):

@@ -59,8 +59,8 @@ def choose(
 ) -> None:
     """Choose the network to buy for a mix of jobs: every degree, bandwidth and fabric, cost against time.
 
-    Networks are priced first; those that may be on the front of money and time are planned for every job. Of the front
-    the network is taken on which a year of work costs least, or the best within a limit.
+    Networks are priced first. Candidates for the Pareto front of cost and time are planned for every job; the choice is
+    the network on which a year of work costs least, or the best within a limit.
     """
     out, page = files.get("out"), files.get("report")
     check_folder_name(out, "--out")

@@ -28,8 +28,8 @@ def fail(
 ) -> None:
     """Fail a link, server or panel of a plan: iteration time before, during and after repair, and moves.
 
-    With --availability parts fail at random, and the shares of a month at full speed, degraded and down come out, of
-    the plan's own fabric and of its baselines.
+    With --availability, parts fail at random; the answer gives the shares of a month at full speed, degraded and down,
+    for the plan's own fabric and for its baselines.
     """
     out = files.get("out")
     if out is not None and words["availability"]:

@@ -46,8 +46,8 @@ def interleave(
 ) -> None:
     """Find time shifts for jobs that share a link, so that they send at different times (CASSINI).
 
-    Every job is a circle of its iteration time; they are turned until what they send together exceeds the link the
-    least (CASSINI). Where that cannot help, the nearest iteration time that would is named.
+    Every job is a circle of its iteration time; the circles are rotated to minimize the excess of their total demand
+    over the link. Where no rotation helps, the nearest iteration time that would is named.
     """
     report, figures = files.get("report"), files.get("figures")
     check_writable(report, "--report", *jobs)

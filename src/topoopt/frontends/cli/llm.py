@@ -128,7 +128,7 @@ def search(
 ) -> None:
     """Find the fastest parallelism for a transformer: degrees, micro-batch, recomputation, ZeRO.
 
-    Every valid configuration is looked at; those that do not fit into memory are left out, the others are ranked by
+    Every valid configuration is considered; those that do not fit into memory are omitted, the others are ranked by
     estimated time.
     """
     csv_file = shown.get("csv_file")

@@ -50,9 +50,8 @@ def serving(
 ) -> None:
     """Find the cheapest deployment and network that meet the serving objectives.
 
-    Every split, mode and share of prefill is looked at in closed form; the most promising are simulated request by
-    request. Of several servers every fabric gets the deployment that is best on it, with its wiring, and who sends keys
-    and values to whom.
+    All splits, modes and shares of prefill are evaluated in closed form; the most promising are simulated request by
+    request. With several servers, every fabric gets its best deployment, with its wiring and the pairing of replicas.
     """
     # words of a job or a preset stand above defaults
     sources = {word: context.get_parameter_source(word) for word in words}

@@ -26,9 +26,8 @@ def studio(
 ) -> None:
     """Open an interactive page that compares networks, times and costs as settings change.
 
-    Estimates come at once; a plan is wired in a process of its own, shows how far it is, and can be called off. The
-    address of the page holds the question. It listens on this machine alone, if nothing else is said. Ctrl-C ends it.
-    Needs topoopt\\[studio].
+    Estimates come at once; a plan is made in a separate process, shows its progress, and can be canceled. The address
+    of the page holds the question. By default it listens on this machine only. Ctrl-C ends it. Needs topoopt\\[studio].
     """
 
     def say(address: topoopt.StudioAddress) -> None:

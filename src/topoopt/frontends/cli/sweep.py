@@ -50,7 +50,7 @@ class SweepWords(TypedDict, total=False):
     ray: Annotated[str, Word("ADDRESS")]
     """Address of a Ray cluster to compute on: auto, local, ray://host:port (needs topoopt[ray])."""
     dry_run: Switch
-    """Only list what would be computed; no file is written."""
+    """List the computations only; no file is written."""
     mix_versions: Switch
     """Continue a file that another version of topoopt wrote."""
 

@@ -104,7 +104,9 @@ def topology(
         check_known("links", links, LINK_MODELS)
     if file is not None:
         for name in (*(["servers"] if servers is not None else []), *words):
-            raise InvalidInput(f"{name}: the wiring file says it; give either a file or servers and degree")
+            raise InvalidInput(
+                f"{name}: already given by the wiring file; give either a file or servers and degree"
+            )
         wiring, ports = wiring_of_file(file, links, degree)
         wiring = with_rings(wiring)
         return WiringAnswer(judged(wiring), ports or ported(wiring), source=file)

@@ -156,7 +156,7 @@ def measured_binding(
     most = max(gains, key=lambda what: gains[what])
     if gains[most] < BINDS:
         because = why.words if why.what == "queue" else "requests wait for each other"
-        return Binding("queue", f"{because}; twice as much of no resource is worth {BINDS:.0%}", gains)
+        return Binding("queue", f"{because}; doubling no resource gains {BINDS:.0%}", gains)
     because = f"; {why.words}" if why.what == most else ""
     return Binding(most, f"{words[most]} would be {gains[most]:.0%} more{because}", gains)
 

@@ -16,9 +16,9 @@ class ProfileFiles(TypedDict, total=False):
     """Output files of a measurement."""
 
     out: File
-    """Write the profile, for --profile-file; what it contains already is not measured again."""
+    """Write the profile, for --profile-file; sizes already in it are not measured again."""
     dry_run: Switch
-    """Only list what would be measured; PyTorch is not needed."""
+    """List the measurements only; PyTorch is not needed."""
 
 
 @spread

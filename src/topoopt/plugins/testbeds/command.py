@@ -81,7 +81,7 @@ def share(
     """Measure training jobs that share a link of this machine under reno, cubic and MLTCP in the kernel.
 
     All is real: processes in network namespaces, TCP, a queue that drops. MLTCP is compiled here and unregistered at
-    the end, however it comes. Needs root; MLTCP clang, bpftool and a kernel with BTF, too.
+    the end in all cases. Needs root; MLTCP clang, bpftool and a kernel with BTF, too.
     """
     with progress("reading") as report:
         answer = topoopt.testbed.share(
@@ -91,7 +91,7 @@ def share(
 
 
 def status(as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False) -> None:
-    """List the testbeds of this machine: those that stand, are in use, or were left over."""
+    """List the testbeds of this machine: kept, in use, or left over."""
     show(topoopt.testbed.status(), as_json)
 
 

@@ -73,7 +73,7 @@ class TestbedShareWords(TypedDict, total=False):
     """Duration here of the longest iteration with the link to itself; all times are stretched by the same
     factor."""
     queue: Annotated[Amount, Word("SIZE", "20kB")]
-    """Queue size before the link; what exceeds it is dropped."""
+    """Queue size before the link; further packets are dropped."""
     connections: Annotated[int, Word("N", 1)]
     """Connections per job."""
     slope: Annotated[float, Word("S", 1.75)]

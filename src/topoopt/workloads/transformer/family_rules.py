@@ -107,7 +107,9 @@ def _interleaved_experts(config: ConfigFields, shape: Shape) -> int:
     every, listed = config.integer_or("interleave_moe_layer_step", 1), config.items("moe_layers")
     layers = config.integer("num_hidden_layers")
     if listed and listed != list(range(every - 1, layers, every)):
-        raise config.refuse("moe_layers", f"understood only as each of {every} layers, as the step says")
+        raise config.refuse(
+            "moe_layers", f"supported only if it lists every layer {every}, as interleave_moe_layer_step does"
+        )
     return every
 
 
