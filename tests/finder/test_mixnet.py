@@ -88,5 +88,5 @@ def test_mistakes_are_named() -> None:
     for key, known in (("circuits", CIRCUIT_CHOICES), ("hiding", ("all-but-first", "overlapped", "none"))):
         with pytest.raises(InvalidInput, match=", ".join(sorted(known))):
             rule_of(**{key: "never"})
-    with pytest.raises(InvalidInput, match="has no host_forwarding to set"):
+    with pytest.raises(InvalidInput, match="does not accept host_forwarding"):
         rule_of(host_forwarding=True)

@@ -119,14 +119,14 @@ def test_without_strides_the_circulant_gets_those_of_an_allreduce() -> None:
 @pytest.mark.parametrize(
     ("name", "shape", "message"),
     [
-        ("fat-tree", FabricShape(strides=(1, 5)), "fabric fat-tree: has no strides to set"),
-        ("topoopt", FabricShape(arity=4), "fabric topoopt: has no arity to set, got 4"),
+        ("fat-tree", FabricShape(strides=(1, 5)), "fabric fat-tree: does not accept strides"),
+        ("topoopt", FabricShape(arity=4), "fabric topoopt: does not accept arity, got 4"),
         ("fat-tree", FabricShape(arity=5), "arity must be even and at least 2, got 5"),
         ("fat-tree", FabricShape(arity=2), "arity 2 holds 2 servers, got 16; use 4 or more"),
-        ("fat-tree", FabricShape(oversubscription=2.0), "has no oversubscription to set"),
+        ("fat-tree", FabricShape(oversubscription=2.0), "does not accept oversubscription"),
         ("rail", FabricShape(leaf_ports=4), "leaves and spines of 4 ports join 8 servers, got 16"),
         ("torus", FabricShape(twisted=True), "a twisted one needs"),
-        ("ocs-reconfig", FabricShape(routing="ecmp"), "has no routing to set"),
+        ("ocs-reconfig", FabricShape(routing="ecmp"), "does not accept routing"),
         (
             "topoopt",
             FabricShape(strides=(1, 3, 5)),

@@ -180,7 +180,7 @@ def test_a_recipe_that_says_nonsense_changes_nothing(written: Path) -> None:
 
 
 def test_a_file_and_servers_do_not_go_together(written: Path) -> None:
-    with pytest.raises(topoopt.InvalidInput, match="servers: the wiring file says it"):
+    with pytest.raises(topoopt.InvalidInput, match="servers: already given by the wiring file"):
         topoopt.topology(16, file=str(written))
 
 

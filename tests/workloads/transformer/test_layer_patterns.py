@@ -97,7 +97,7 @@ def test_windows_of_olmo_3_and_exaone_4() -> None:
             {"hybrid_override_pattern": None},
             "hybrid_override_pattern (or layers_block_type): missing",
         ),
-        ("llama4-maverick", {"moe_layers": [3, 4]}, "moe_layers [3, 4]: understood only"),
+        ("llama4-maverick", {"moe_layers": [3, 4]}, "moe_layers [3, 4]: supported only"),
         (
             "kimi-linear-48b-a3b",
             {

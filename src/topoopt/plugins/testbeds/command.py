@@ -17,7 +17,7 @@ TESTBED_VERBS: Mapping[str, str] = MappingProxyType(
         "up": "Create a plan's network on this machine: a namespace per server, a veth pair per link, and its routes.",
         "run": "Train with PyTorch on a plan's network and switches on this machine, and compare with simulators.",
         "share": "Measure training jobs that share a link of this machine under reno, cubic and MLTCP in the kernel.",
-        "status": "List the testbeds of this machine: those that stand, are in use, or were left over.",
+        "status": "List the testbeds of this machine: kept, in use, or left over.",
         "down": "Remove testbeds: namespaces with all links and routes, processes inside, and nothing else.",
     }
 )
