@@ -38,7 +38,7 @@ _MOST: Mapping[int, tuple[str, ...]] = {
         *("max_tp", "max_pp", "max_cp", "max_ep", "max_micro_batch"),
     ),
     10_000_000: ("accelerators",),
-    100_000_000: ("budget", "baseline_budget"),
+    100_000_000: ("budget", "baseline_budget", "proposals"),
     1_000_000_000: ("batch_per_accelerator", "global_batch", "seq", "buffer"),
     LARGEST: ("seed", "limit"),
 }

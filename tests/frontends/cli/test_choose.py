@@ -20,7 +20,7 @@ from topoopt.frontends.cli import main
 JOBS = ("vgg16:3", "dlrm:1")
 SMALL = (
     *("choose", *JOBS, "--servers", "4", "--degrees", "2", "--bandwidths", "100Gbps,400Gbps"),
-    *("--fabrics", "topoopt,rail", "--budget", "20"),
+    *("--fabrics", "topoopt,rail", "--proposals", "20"),
 )
 
 
@@ -67,7 +67,7 @@ def test_both_doors_give_one_answer(topoopt: Topoopt) -> None:
         degrees=[2],
         bandwidths=["100Gbps", 400e9],
         fabrics=["topoopt", "rail"],
-        budget=20,
+        proposals=20,
         out="bought",
     )
     assert json.loads(ran.out) == json.loads(json.dumps(found.to_json()))
@@ -136,8 +136,8 @@ def test_the_python_door_refuses_misspelled_words() -> None:
 @pytest.mark.parametrize("job", ["vgg16", "llama3-8b"])
 def test_an_iteration_takes_as_long_as_plan_says(job: str) -> None:
     """Found by a user: for a graph of operators it took 8 H100 a server, where ``plan`` takes 4 A100."""
-    effort: dict[str, Any] = {"budget": 5} if job == "vgg16" else {}
-    plan = door.plan(job, servers=2, degree=2, bandwidth="100Gbps", **effort)
+    effort: dict[str, Any] = {"proposals": 5} if job == "vgg16" else {}
+    plan = door.plan(job, servers=2, degree=2, bandwidth="100Gbps", budget=effort.get("proposals", 4000))
     found = door.choose(
         job, servers=2, degrees=[2], bandwidths=["100Gbps"], fabrics=["topoopt"], processes=1, **effort
     )

@@ -190,7 +190,7 @@ START = {
     "rl": ("rl", "qwen3-8b", "--accelerators", "8"),
     "serving": ("serving", "llama3-8b", "--accelerators", "2", "--rate", "1", "--isl", "100", "--osl", "10"),
     "sweep": ("sweep", "sweep.yaml", "--dry-run"),
-    "choose": ("choose", "vgg16", "--servers", "8", "--degrees", "2", "--budget", "5"),
+    "choose": ("choose", "vgg16", "--servers", "8", "--degrees", "2", "--proposals", "5"),
     "studio": ("studio", "--port", "0", "--seconds", "1"),
     "results": ("results", "sweep.duckdb"),
     "report": ("report", "plan.json"),

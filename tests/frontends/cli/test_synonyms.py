@@ -60,6 +60,7 @@ REFUSED = [
     ("plan --model vgg16", "the model is the first word after the verb"),
     ("plan vgg16 --batch-size 32", "give --global-batch"),
     ("cost --gpus 8", "give --servers"),
+    ("choose vgg16 --budget 1000000", "--budget-usd is the most dollars, --proposals the strategies"),
     ("cost --bandwidth 400", "missing unit in \"400\"; write for example 400Gbps"),
     ("plan llama3-8b --gpus 64 --accelerators 32", "--accelerators: is given twice"),
 ]  # fmt: skip

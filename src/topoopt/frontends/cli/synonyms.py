@@ -7,6 +7,7 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
     {
         "gpus": "this verb counts servers; give --servers",
         "num_gpus": "this verb counts servers; give --servers",
+        "budget": "--budget-usd is the most dollars, --proposals the strategies that a search tries",
         "q": "progress is shown on terminals only, on standard error; 2>/dev/null hides it",
         "quiet": "progress is shown on terminals only, on standard error; 2>/dev/null hides it",
         "v": "topoopt --version prints the version; --json prints every figure of an answer",

@@ -109,7 +109,7 @@ def choose(
     --------
     >>> import topoopt
     >>> asked = {"servers": 4, "degrees": [2], "bandwidths": ["100Gbps"], "fabrics": ["topoopt", "rail"]}
-    >>> found = topoopt.choose(["vgg16:0.7", "dlrm:0.3"], **asked, budget=10, processes=1)
+    >>> found = topoopt.choose(["vgg16:0.7", "dlrm:0.3"], **asked, proposals=10, processes=1)
     >>> found.decision.point.network.name
     'topoopt 2 × 100 Gb/s'
     """
@@ -141,7 +141,7 @@ def _question(jobs: str | os.PathLike[str] | Sequence[str], words: Mapping[str, 
         tuple(words.get("fabrics", compared_by("choose"))),
         links,
     )
-    search = {"budget": words.get("budget", SearchOptions().budget), "seeds": words["seed"]}
+    search = {"budget": words.get("proposals", SearchOptions().budget), "seeds": words["seed"]}
     deadline = words.get("deadline")
     owner = Owner(
         machines.servers,

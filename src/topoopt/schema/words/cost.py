@@ -284,7 +284,7 @@ class EffortWords(TypedDict, total=False):
 
     exact: Switch
     """Plan every network that has a price, instead of skipping some by estimates."""
-    budget: int
+    proposals: int
     """Strategies to try per plan of a graph of operators (default 4000)."""
     seed: Annotated[int, Word("N", 0)]
     """Random seed."""

@@ -43,6 +43,8 @@ SYNONYMS: Mapping[str, str] = MappingProxyType(
         "power_usage_effectiveness": "pue",
         "processes": "workers num_workers threads jobs j",
         "seed": "random_seed",
+        "budget": "proposals",
+        "budget_usd": "budget_dollars max_cost",
         "simulator": "fidelity",
     }
 )
