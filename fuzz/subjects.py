@@ -74,7 +74,7 @@ READERS = tuple(
     report @cluster.json --out page.html
     cluster run @trace.csv --servers 8 --fabrics ideal-switch --json
     cluster run @trace.csv --servers 8 --fabrics topoopt --json
-    choose @mix.yaml --servers 4 --degrees 2 --bandwidths 100Gbps --fabrics rail --budget 0 --processes 1 --json
+    choose @mix.yaml --servers 4 --degrees 2 --bandwidths 100Gbps --fabrics rail --proposals 0 --processes 1 --json
     sweep @sweep.yaml --dry-run
     results @sweep.duckdb --json
     cost --servers 8 --prices @prices.csv --json
@@ -127,7 +127,7 @@ WORDS = {
     "interleave": "shared.yaml vgg16.yaml --capacity 50Gbps --json",
     "export": "plan.json --format patch-list --out exported --json",
     "verify": "plan.json --json",
-    "choose": "vgg16-16 --servers 4 --degrees 2 --bandwidths 100Gbps --fabrics rail --budget 0 --processes 1 --json",
+    "choose": "vgg16-16 --servers 4 --degrees 2 --bandwidths 100Gbps --fabrics rail --proposals 0 --processes 1 --json",
     "sweep": "sweep.yaml --dry-run",
     "results": "sweep.duckdb --json",
     "report": "plan.json --out page.html",

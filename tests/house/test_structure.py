@@ -21,7 +21,7 @@ class Figures(NamedTuple):
 
 
 LIMITS = Figures(
-    core_code_lines=74_738,
+    core_code_lines=74_751,
     lines=145_809,
     files=701,
     imported_by_one_file_percent=16.3,

@@ -253,7 +253,7 @@ def dedicated_plan(shape: JobShape, planning: Planning) -> JobPlan:
     plan = make_plan(shape_job(shape, planning), planning.search, fabrics=(), weigh_routes=False)
     if plan.search.stopped_because == "interrupted":
         raise KeyboardInterrupt
-    time_s = plan.outcome.iteration_time_s
+    time_s = plan.iteration_time_s
     if planning.simulator != plan.outcome.simulator:
         # A packet takes one path, so every transfer of the others does, too.
         options = replace(options_of(plan.job), split="one" if planning.simulator == "packet" else "spread")

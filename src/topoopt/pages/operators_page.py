@@ -60,7 +60,7 @@ def search_facts(plan: Plan) -> Entries:
     """Return facts of the search."""
     record = plan.search
     plain_s = plan.data_parallel.iteration_time_s
-    factor = plain_s / plan.outcome.iteration_time_s
+    factor = plain_s / plan.iteration_time_s
     gained = f"data parallel with round-robin tables takes {format_time(plain_s)}, {factor:.2f} × as long"
     if factor < 1.0005:
         gained = "nothing over data parallel with round-robin tables, which is the best that was found"

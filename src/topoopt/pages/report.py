@@ -174,7 +174,7 @@ def _answer(plan: Plan, rows: tuple[ComparedFabric, ...]) -> tuple[Section, ...]
         work_page(plan).compared,
     )
     plain_s = plan.data_parallel.iteration_time_s
-    ratio = plain_s / plan.outcome.iteration_time_s
+    ratio = plain_s / plan.iteration_time_s
     quality = _section(
         "quality",
         "How good it could be",
@@ -210,7 +210,7 @@ def _network_and_time(plan: Plan, title: str, caption: str) -> tuple[Section, ..
             "their bytes are forwarded.",
             network_facts(plan),
         ),
-        _section("time", title, caption, time_facts(plan), format_time(plan.outcome.iteration_time_s)),
+        _section("time", title, caption, time_facts(plan), format_time(plan.iteration_time_s)),
     )
 
 
@@ -263,7 +263,7 @@ def tiles(plan: Plan, rows: tuple[ComparedFabric, ...]) -> tuple[Tile, ...]:
 
 def warnings(plan: Plan, result: SimResult) -> list[str]:
     """Return caveats about the figures."""
-    planned_s, again_s = plan.outcome.iteration_time_s, result.iteration_time_s
+    planned_s, again_s = plan.iteration_time_s, result.iteration_time_s
     sentences = [*caveats(plan), *_not_in_step(result)]
     if abs(again_s / planned_s - 1) <= 1e-6:
         return sentences
@@ -309,7 +309,7 @@ def bounds_chart(plan: Plan) -> BarChart:
     names, nan = (*meanings.values(), "this plan"), float("nan")
     bounds = Series("lower bound", names, (*times_ms, nan))
     before = (nan,) * len(meanings)
-    own = [Series("this plan", names, (*before, plan.outcome.iteration_time_s * 1e3))]
+    own = [Series("this plan", names, (*before, plan.iteration_time_s * 1e3))]
     if plan.gap_parts is not None:
         parts_s = {word: getattr(plan.gap_parts, name) for name, word in PARTS.items()}
         own = [

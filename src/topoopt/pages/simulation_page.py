@@ -91,11 +91,11 @@ def _times(run: Simulation) -> Entries:
         if plan is None:
             against_plan = ""
         else:
-            change = run.result.iteration_time_s / plan.outcome.iteration_time_s - 1
+            change = run.result.iteration_time_s / plan.iteration_time_s - 1
             there = plan.outcome.simulator
             if run.fabric is not plan.fabric:
                 there += f" on {plan.fabric.name}, its own"
-            against_plan = f"{format_time(plan.outcome.iteration_time_s)} ({there}); this is {change:+z.1%}"
+            against_plan = f"{format_time(plan.iteration_time_s)} ({there}); this is {change:+z.1%}"
         entries |= {
             "iteration": format_time(result.iteration_time_s, DIGITS),
             **compute,

@@ -80,7 +80,7 @@ def layout_sections(plan: Plan) -> tuple[Section, ...]:
 
 def rate_tiles(plan: Plan) -> tuple[Tile, ...]:
     """Return tokens a second and utilization."""
-    time_s, precision = plan.outcome.iteration_time_s, plan.job.settings.precision
+    time_s, precision = plan.iteration_time_s, plan.job.settings.precision
     return (
         Tile("Tokens", f"{transformer_of(plan.job).tokens_per_s(time_s):,.0f}", "a second"),
         Tile("Utilization", f"{job_mfu(plan.job, time_s):.1%}", f"of the {precision} peak (MFU)"),
@@ -89,7 +89,7 @@ def rate_tiles(plan: Plan) -> tuple[Tile, ...]:
 
 def rates(plan: Plan) -> Entries:
     """Return tokens per second and utilization."""
-    time_s, precision = plan.outcome.iteration_time_s, plan.job.settings.precision
+    time_s, precision = plan.iteration_time_s, plan.job.settings.precision
     return {
         "tokens": f"{transformer_of(plan.job).tokens_per_s(time_s):,.0f} a second",
         "MFU": f"{job_mfu(plan.job, time_s):.1%} of the {precision} peak",
@@ -129,7 +129,7 @@ def timeline(plan: Plan, result: SimResult) -> TimelineChart:
 def search_facts(plan: Plan) -> Entries:
     """Return the method of the search for configurations."""
     record = plan.search
-    first_s, best_s = record.seed_times_s[0], plan.outcome.iteration_time_s
+    first_s, best_s = record.seed_times_s[0], plan.iteration_time_s
     gained = f"the first in closed form takes {format_time(first_s)}, {first_s / best_s:.2f} × as long"
     if plan.strategy.layout == 0:
         gained = "nothing over the closed form, whose first it is"

@@ -92,7 +92,7 @@ def plan_to_mapping(plan: Plan) -> dict[str, Any]:
             **fields_of(plan.search, "seed_times_s", "convergence", "cpu_s", "left_out"),
         },
         "baselines": [
-            {**_baseline_to_mapping(row, plan.outcome.iteration_time_s), **asdict(its), "ownership": owned}
+            {**_baseline_to_mapping(row, plan.iteration_time_s), **asdict(its), "ownership": owned}
             for row, its, owned in zip(plan.baselines, standings, others, strict=True)
         ],
         "skipped_fabrics": plan.skipped_fabrics,

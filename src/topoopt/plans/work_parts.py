@@ -149,7 +149,7 @@ def traffic_from_file(file: model.PlanFile) -> TrafficWork:
 
 def transformer_to_mapping(plan: Plan) -> dict[str, Any]:
     """Return the keys of a plan for a transformer; where a search was interrupted, not every layout has a time."""
-    work, time_s = transformer_of(plan.job), plan.outcome.iteration_time_s
+    work, time_s = transformer_of(plan.job), plan.iteration_time_s
     rows = itertools.zip_longest(work.layouts, plan.search.seed_times_s)
     return {
         "graph": OperatorGraph(work.name, (), 1),

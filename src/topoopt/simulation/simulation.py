@@ -151,7 +151,7 @@ class Simulation:
             "chosen_because": self.reason or None,
             "expected_error": asdict(self.expected_error) if self.expected_error is not None else None,
             "iterations": iterations,
-            "planned_iteration_time_s": plan.outcome.iteration_time_s if plan is not None else None,
+            "planned_iteration_time_s": plan.iteration_time_s if plan is not None else None,
             "jobs": self._jobs(),
             "tasks": len(result.graph),
             "flows": result.packet.connections if result.packet else len(flow_table(result, self.fabric)),

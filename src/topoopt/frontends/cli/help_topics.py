@@ -70,7 +70,9 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "serving llama3-8b --accelerators 2 --rate 4 --isl 512 --osl 128 --duration 1min",
             "serving llama3-8b --accelerators 2 --slo-ttft 1s --slo-tpot 50ms",
         ),
-        "choose": ("choose vgg16:0.7 dlrm:0.3 --servers 4 --degrees 2,4 --bandwidths 100Gbps --proposals 100",),
+        "choose": (
+            "choose vgg16:0.7 dlrm:0.3 --servers 4 --degrees 2,4 --bandwidths 100Gbps --proposals 100",
+        ),
         "cost": ("cost --servers 128 --degree 8 --bandwidth 400Gbps", "cost plan.json --bill all"),
         "sweep": ("sweep sweep.yaml --out results.duckdb",),
         "results": ("results results.duckdb", "results results.duckdb --columns fabric,iteration_time_s"),

@@ -108,7 +108,7 @@ def phases(job: ProfileSource, **words: Unpack[PhasesWords]) -> JobPhases:
     >>> import topoopt
     >>> plan = topoopt.plan("dlrm", servers=8, degree=2, fabrics=(), budget=0)
     >>> answer = topoopt.phases(plan, simulator="analytic")
-    >>> answer.profile.iteration_time_s == plan.outcome.iteration_time_s
+    >>> answer.profile.iteration_time_s == plan.iteration_time_s
     True
     """
     how = checked_words(words, PhasesWords)

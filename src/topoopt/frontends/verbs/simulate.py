@@ -102,7 +102,7 @@ def simulate(
     >>> import topoopt
     >>> plan = topoopt.plan("dlrm", servers=8, degree=2, fabrics=(), budget=0)
     >>> again = topoopt.simulate(plan, simulator="analytic")
-    >>> again.iteration_time_s == plan.outcome.iteration_time_s
+    >>> again.iteration_time_s == plan.iteration_time_s
     True
     """
     checked_words(words, SimulationWords)

@@ -337,7 +337,7 @@ def in_short(plan: Plan) -> dict[str, Any]:
     """Return the parts of a plan that the page shows."""
     page = ask("page_of", plan)
     return {
-        "iteration_time_s": plan.outcome.iteration_time_s,
+        "iteration_time_s": plan.iteration_time_s,
         "lower_bound_s": plan.bounds.lower_bound_s,
         "gap": plan.gap,
         "cost_usd": plan.price.get("cost_usd"),

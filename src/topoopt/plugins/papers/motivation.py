@@ -269,7 +269,7 @@ def model_traffic(model: str, budget: int, seed: int) -> ModelTraffic:
     """Return the traffic of a model between 16 servers, by our own search."""
     job = published_job(model, HEAT_SERVERS, TRAFFIC_DEGREE, HEAT_BANDWIDTH_BPS)
     plan = make_plan(job, search_options("default", budget, 0, seed), fabrics=())
-    return ModelTraffic(model, plan.traffic(), plan.outcome.iteration_time_s)
+    return ModelTraffic(model, plan.traffic(), plan.iteration_time_s)
 
 
 def ring_matrix(

@@ -57,7 +57,7 @@ def _bounds(subject: Subject) -> Iterator[_Row]:
     """Yield the bounds, all of which must be at most the time, and values derived from both."""
     plan, result = subject.plan, subject.simulated
     assert plan is not None
-    time_s, bound_s = plan.outcome.iteration_time_s, plan.bounds.lower_bound_s
+    time_s, bound_s = plan.iteration_time_s, plan.bounds.lower_bound_s
     for name, found in asdict(iteration_bounds(plan.job, plan.strategy, result)).items():
         said = getattr(plan.bounds, name)
         if said or name != "critical_path_s":  # plans that were made before it was known have 0
@@ -91,7 +91,7 @@ def _facts(subject: Subject) -> Iterator[_Row]:
         if name in says:
             yield _same(name, says[name], found)
     for index, row in enumerate(says.get("baselines", ())):
-        relative = row["iteration_time_s"] / plan.outcome.iteration_time_s
+        relative = row["iteration_time_s"] / plan.iteration_time_s
         yield _same(f"baselines[{index}].relative_time", row["relative_time"], relative)
     bill = (says.get("price") or {}).get("bill") or []
     for index, line in enumerate(bill):
