@@ -47,7 +47,7 @@ def parse_bandwidth(text: str, place: str = "bandwidth") -> float:
     match = re.fullmatch(r"([kKMGTP]?i?)(bps|bit/s|b/s|bE|b|B/s|Bps|(?<=[GT]))", unit)
     if match is None:
         what = "missing unit" if not unit else f'unknown unit "{unit}"'
-        raise InvalidInput(f'{place}: {what} in "{text}"; write for example {value:g}Gbps or 25 GB/s')
+        raise InvalidInput(f'{place}: {what} in "{text}"; write for example {value or 100:g}Gbps or 25 GB/s')
     scale = {**_PREFIX, **_BINARY_PREFIX}[match[1].lower()] * (8 if match[2].startswith("B") else 1)
     if 0 < value * scale < 1:
         raise InvalidInput(f'{place}: expected at least 1 bps, got "{text}"')

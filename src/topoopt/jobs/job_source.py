@@ -205,11 +205,17 @@ def listed_models(name: str | None = None) -> ModelList:
     if name is None:
         return ModelList(tuple(map(listed_model, MODELS)), transformers, named=False)
     if name and not transformers and name not in MODELS:
-        family = tuple(one for one in listed_transformers() if one.model.name.startswith(name.lower()))
+        family = tuple(
+            one for one in listed_transformers() if _plain(one.model.name).startswith(_plain(name))
+        )
         if family:
             return ModelList((), family, named=False)
     models = () if transformers else (listed_model(_model_of(name)),)
     return ModelList(models, transformers, named=True)
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "")
 
 
 def _model_of(name: str) -> str:

@@ -90,7 +90,7 @@ def headline(rows: tuple[ComparedFabric, ...], share: float | None = None) -> st
     sentences = [*advice(rows, share)]
     if recommended(rows) is not own:
         sentences.append(f"On {own.name} an iteration takes {timed(own.outcome, share)}{price}.")
-    if others:
+    if others and not advice(rows):
         fastest = min(others, key=lambda row: row.outcome.iteration_time_s)
         apart = [its.faster_share or 0.0 for its in standings_of(rows)[1:]]
         slower, tied = (

@@ -193,16 +193,16 @@ def advice(rows: Sequence[ComparedFabric], share: float | None = None) -> tuple[
     """
     best = recommended(rows)
     if best is None:
-        return ()
+        fastest = min(rows, key=_time_s)
+        without = f"No network is recommended: {name_apart(rows)(rows[0])} has no price. The fastest is"
+        return (f"{without} {name_apart(rows)(fastest)}, {timed(fastest.outcome)}.",) if len(rows) > 1 else ()
     others = [row for row in rows if row is not best]
-    slower = [row for row in front_of_fabrics(rows) if row is not best and _time_s(row) > _time_s(best)]
-    near = [
-        row
-        for row in others
-        if row not in slower and 1 - SURE < faster_share(_time_s(row), _time_s(best)) < SURE
-    ]
-    faster = [
-        row for row in front_of_fabrics(rows) if row not in (best, *near) and _time_s(row) < _time_s(best)
+    near = [row for row in others if 1 - SURE < faster_share(_time_s(row), _time_s(best)) < SURE]
+    apart = [row for row in front_of_fabrics(rows) if row not in (best, *near)]
+    slower = [row for row in apart if _time_s(row) > _time_s(best)]
+    faster = [row for row in apart if row not in slower]
+    cheaper = [
+        row for row in near if row.ownership and (row.cost_usd or 0.0) < 0.999 * (best.cost_usd or 0.0)
     ]
     sentences = [f"Recommended: {_offer(rows, best)}, {timed(best.outcome, share)} per iteration."]
     if len(near) == len(others) > 1:
@@ -211,6 +211,10 @@ def advice(rows: Sequence[ComparedFabric], share: float | None = None) -> tuple[
         )
     elif near:
         sentences.append(f"As fast within the error: {_priced(rows, near)}.")
+    if cheaper:
+        sentences.append(
+            f"Cheaper, though by the estimate the time lost costs more: {_priced(rows, cheaper, timed)}."
+        )
     if slower:
         sentences.append(f"Cheaper, but slower by more than that saves: {_priced(rows, slower, timed)}.")
     if faster:

@@ -87,12 +87,12 @@ def _headline(answer: ServingAnswer) -> str:
     question, best = answer.question, answer.best
     goals = question.objectives
     cost = answer.usd_per_million(best.goodput_per_s * question.demand.answer)
-    price = "" if cost is None else f", for {dollars(cost)} a million tokens of answers"
+    price = "" if cost is None else f", for {dollars(cost)} a million output tokens at that rate"
     where = f" on {answer.winner.fabric}" if answer.winner else ""
     network = f" {mattering(answer)}" if answer.fabrics else ""
     return (
-        f"{best.words}{where}: {best.goodput_per_s:.3g} requests a second, {goals.share:.0%} of them within "
-        f"{format_time(goals.ttft_s)} to the first token and {format_time(goals.tpot_s)} for each other{price}. "
+        f"{best.words}{where}: {best.goodput_per_s:.3g} requests per second, {goals.share:.0%} of them within a "
+        f"TTFT of {format_time(goals.ttft_s)} and a TPOT of {format_time(goals.tpot_s)}{price}. "
         f"Then {best.binding.what} binds: {best.binding.words}.{network}"
     )
 

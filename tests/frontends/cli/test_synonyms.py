@@ -47,7 +47,7 @@ REFUSED = [
     ("estimate llama3-8b", "write topoopt llm estimate"),
     ("gpus", "write topoopt hardware"),
     ("version", "write topoopt --version"),
-    ("help plan", "write topoopt --help"),
+    ("help plan", "write topoopt plan --help"),
     ("fattree", "write topoopt compare"),
     ("schedule trace.csv", "write topoopt cluster run"),
     ("nccl-tests", "write topoopt collective"),

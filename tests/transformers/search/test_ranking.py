@@ -93,7 +93,7 @@ def test_where_nothing_fits_the_nearest_and_a_remedy_are_said() -> None:
         search_configurations(replace(GPT3, accelerators=8, global_batch=64), CALIBRATION)
     message = str(caught.value)
     assert "does not fit on 8 A100-SXM4-80GB: the smallest of" in message
-    assert re.search(r"GiB too much \(optimizer: \d+ GiB\); 64 of them would do", message)
+    assert re.search(r"GiB too much \(optimizer: \d+ GiB\); 64 accelerators would suffice", message)
     assert "\n" not in message
 
 

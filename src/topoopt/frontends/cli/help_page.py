@@ -1,6 +1,7 @@
 """The help of a verb: common flags and examples, or all flags; none is cut, however narrow the terminal."""
 
 from collections.abc import Iterable, Sequence
+from textwrap import wrap
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -58,7 +59,11 @@ def print_help(context: Any, command: Any, every: bool = False) -> None:
             rows = [_row(parameter, context, console.width >= WIDE) for parameter in parameters]
             box = _rows(rows, console.width)
             console.print(Panel(box, title=title, title_align="left", border_style="dim"))
-    examples = Text("\n").join(Text(f"topoopt {line}") for line in EXAMPLES.get(verb, ()))
+    commands = (
+        wrap(f"topoopt {line}", console.width - 8, break_on_hyphens=False, subsequent_indent="    ")
+        for line in EXAMPLES.get(verb, ())
+    )
+    examples = Text("\n".join(" \\\n".join(lines) for lines in commands))
     if examples:
         console.print(Panel(examples, title="Examples", title_align="left", border_style="dim"))
     if rest:

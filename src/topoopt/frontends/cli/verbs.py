@@ -147,6 +147,8 @@ class Verbs(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the verb that was called, its module imported."""
+        if args[0] == "help" and args[1:] and args[1] in self.table:
+            raise InvalidInput(f'verb: unknown name "help"; write topoopt {args[1]} --help')
         _, command, rest = super().resolve_command(ctx, args)
         name = str(getattr(command, "name", ""))
         return name, load(self.package, name, self.plugin_commands), rest

@@ -212,14 +212,20 @@ def preset_trace(words: Mapping[str, Any], settings: ClusterSettings) -> Trace:
         if words.get(word) not in (None, False) and word not in USED.get(kind, ()):
             raise InvalidInput(f"{word}: the trace {kind} says it; leave one of them out")
     if kind == MIXED:
-        jobs = words.get("jobs")
-        if jobs is not None and jobs < 1:
-            raise InvalidInput(f"jobs: expected an integer >= 1, got {jobs}")
-        if jobs is not None and "horizon_s" in given:
-            raise InvalidInput("horizon: with jobs, jobs come until there are so many; leave one of them out")
+        jobs = _number_of_jobs(words)
         mixed = MixedTraceSettings(jobs=jobs or 0, seed=settings.seed, **given)
         return mixed_trace(mixed, settings.logical.servers)
     return cassini_trace_for(CassiniTraceSettings(kind, seed=settings.seed, **given), settings)
+
+
+def _number_of_jobs(words: Mapping[str, Any]) -> int | None:
+    """Return the number of jobs to draw, which excludes a horizon."""
+    jobs: int | None = words.get("jobs")
+    if jobs is not None and jobs < 1:
+        raise InvalidInput(f"jobs: expected an integer >= 1, got {jobs}")
+    if jobs is not None and "horizon" in words:
+        raise InvalidInput("horizon: with jobs, jobs come until there are so many; leave one of them out")
+    return jobs
 
 
 def cluster_settings(words: Mapping[str, Any], prices: str) -> ClusterSettings:
@@ -271,8 +277,6 @@ def generator_settings(words: Mapping[str, Any], seed: int) -> GeneratorSettings
         For numbers out of range, and options that exclude each other.
     """
     jobs, load = words.get("jobs"), words.get("load")
-    if jobs is not None and jobs < 1:
-        raise InvalidInput(f"jobs: expected an integer >= 1, got {jobs}")
     if load is not None and not 0 < load < float("inf"):
         raise InvalidInput(f"load: expected a number > 0, such as 0.8, got {load:g}")
     if words["at_once"]:
@@ -281,8 +285,7 @@ def generator_settings(words: Mapping[str, Any], seed: int) -> GeneratorSettings
         for word in ("load", "horizon"):
             if word in words:
                 raise InvalidInput(f"{word}: has no meaning with at_once; leave one of them out")
-    if jobs is not None and "horizon" in words:
-        raise InvalidInput("horizon: with jobs, jobs come until there are so many; leave one of them out")
+    _number_of_jobs(words)
     drawn = {**DRAWN, **words}
     return GeneratorSettings(
         jobs=drawn["jobs"],

@@ -12,7 +12,7 @@ from typing import Any
 
 from topoopt.base.answers import digest
 from topoopt.base.errors import InvalidInput, shown, unknown_name
-from topoopt.base.units import parse_bandwidth, parse_delay
+from topoopt.base.units import format_bandwidth, parse_bandwidth, parse_delay
 from topoopt.catalog import ClusterSpec
 from topoopt.finder import STRIDES, cluster_of_wiring, is_wiring_file, named_wiring
 from topoopt.frontends.verbs.pricing import assumed_network
@@ -170,7 +170,10 @@ def origin_of(request: JobRequest, job: Job) -> Origin:
         changes["batch_per_accelerator"] = request.batch_per_accelerator
     changed = ", ".join(f"{key}={value}" for key, value in changes.items())
     title = f"{MODELS[name].title}, {variant.name}: {variant.description}"
-    return ("model", title), ("changed", changed), profile
+    missing = [f"--{word}" for word, field in _NETWORK.items() if field not in request.cluster]
+    ports = f"{job.cluster.degree} × {format_bandwidth(job.cluster.link_bandwidth_bps)} per server"
+    assumed = f"{ports}, as in the paper; change with {', '.join(missing)}" if missing else ""
+    return ("model", title), ("changed", changed), ("assumed", assumed), profile
 
 
 def search_options(request: JobRequest, words: Mapping[str, Any]) -> tuple[SearchOptions, JobRequest]:

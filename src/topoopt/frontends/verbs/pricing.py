@@ -39,7 +39,8 @@ def assumed_network(accelerator: str, degree: int, bandwidth_bps: float, words: 
     """Return the assumed interfaces of a server, and the options that change them."""
     part = find_accelerator(accelerator)
     why = "the reference system of" if part.nic_bandwidth_bps else "no NIC is in the catalog for"
-    usual = f"{degree} × {format_bandwidth(bandwidth_bps)} per server, {why} {part.name}"
+    ports = f"{degree} × {format_bandwidth(bandwidth_bps)}" if "bandwidth" in words else f"{degree} ports"
+    usual = f"{ports} per server, {why} {part.name}"
     return f"{usual}; change with {', '.join(f'--{word}' for word in words)}"
 
 

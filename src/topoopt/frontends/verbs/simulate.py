@@ -153,14 +153,11 @@ def _job(source: Simulated, iterations: int) -> SimulatedJob:
     path = os.fspath(source)
     if not path:
         raise InvalidInput("PLAN|GRAPH: expected a file name, got nothing")
-    if is_fbuf(path):
-        if iterations > 1:
-            raise InvalidInput(f"steady_state: {path} holds one iteration; it is for plans")
-        return job_of_fbuf(path)
-    if is_chakra(path):
-        if iterations > 1:
-            raise InvalidInput(f"steady_state: {path} holds one iteration; it is for plans")
-        return job_of_chakra(path)
+    for recognizes, job_of in ((is_fbuf, job_of_fbuf), (is_chakra, job_of_chakra)):
+        if recognizes(path):
+            if iterations > 1:
+                raise InvalidInput(f"steady_state: {path} holds one iteration; it is for plans")
+            return job_of(path)
     if not os.path.exists(path):
         raise InvalidInput(
             f"{path}: no such file; expected a plan of topoopt plan --out, a .fbuf task graph, or Chakra's traces"

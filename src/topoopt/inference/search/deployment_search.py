@@ -158,7 +158,7 @@ def measured_binding(
         because = why.words if why.what == "queue" else "requests wait for each other"
         return Binding("queue", f"{because}; doubling no resource gains {BINDS:.0%}", gains)
     because = f"; {why.words}" if why.what == most else ""
-    return Binding(most, f"{words[most]} would be {gains[most]:.0%} more{because}", gains)
+    return Binding(most, f"{words[most]} gives {gains[most]:.0%} more requests per second{because}", gains)
 
 
 def _short_of_pages(run: ServingRun) -> bool:

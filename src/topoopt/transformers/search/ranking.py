@@ -232,7 +232,7 @@ def _remedies(request: SearchRequest, total: float, calibration: Calibration) ->
     for scale in MORE:
         table = request.enumerated(scale)
         if len(table) and request.memory(table).fits.any():
-            remedies.append(f"{request.accelerators * scale:,} of them would do")
+            remedies.append(f"{request.accelerators * scale:,} accelerators would suffice")
             break
     larger = [part for part in accelerators() if part.usable_memory_bytes >= total]
     if larger:
