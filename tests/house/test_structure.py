@@ -21,8 +21,8 @@ class Figures(NamedTuple):
 
 
 LIMITS = Figures(
-    core_code_lines=74_751,
-    lines=145_809,
+    core_code_lines=74_755,
+    lines=145_819,
     files=701,
     imported_by_one_file_percent=16.3,
     private_called_once_percent=23.9,

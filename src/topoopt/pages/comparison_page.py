@@ -17,7 +17,7 @@ from topoopt.pages.fabric_tables import (
 )
 from topoopt.pages.page import Notes, Page, Section, Tile
 from topoopt.pages.tables import bars, facts, inputs, number, table, text, trust_section, usd
-from topoopt.plans import SURE, ComparedFabric, Comparison, front_of_fabrics, recommended, standings_of
+from topoopt.plans import ComparedFabric, Comparison, front_of_fabrics, recommended
 
 TASKS = 3
 """Tasks of each fabric that are shown; more are in JSON."""
@@ -78,33 +78,18 @@ def comparison_page(comparison: Comparison) -> Page:
 
 
 def headline(rows: tuple[ComparedFabric, ...], share: float | None = None) -> str:
-    """Return the advice, and how the first network compares with the others in time.
+    """Return the advice, and the time and price of the first network.
 
     Parameters
     ----------
     share
         Error of an iteration time that 80 % of measured runs stay within.
     """
-    own, others = rows[0], rows[1:]
+    own = rows[0]
     price = f" and the network costs {usd(own.cost_usd)}" if own.cost_usd is not None else ""
     sentences = [*advice(rows, share)]
     if recommended(rows) is not own:
         sentences.append(f"On {own.name} an iteration takes {timed(own.outcome, share)}{price}.")
-    if others and not advice(rows):
-        fastest = min(others, key=lambda row: row.outcome.iteration_time_s)
-        apart = [its.faster_share or 0.0 for its in standings_of(rows)[1:]]
-        slower, tied = (
-            sum(share <= 1 - SURE for share in apart),
-            sum(1 - SURE < share < SURE for share in apart),
-        )
-        ratio = fastest.outcome.iteration_time_s / own.outcome.iteration_time_s
-        verb = "is" if slower == 1 else "are"
-        ties = f", {tied} {'ties' if tied == 1 else 'tie'} with it" if tied else ""
-        sentences.append(
-            f"{slower} of the {len(others)} other fabrics {verb} slower{ties}; the fastest, {fastest.name}, takes "
-            f"{format_time(fastest.outcome.iteration_time_s)}, {ratio:.2f} × as long"
-            + (f", for {usd(fastest.cost_usd)}." if fastest.cost_usd is not None else ".")
-        )
     return " ".join(sentences)
 
 

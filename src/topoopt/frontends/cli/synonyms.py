@@ -3,32 +3,26 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-REMEDIES: Mapping[str, str] = MappingProxyType(
+_REMEDIES: Mapping[str, str] = MappingProxyType(
     {
-        "gpus": "this verb counts servers; give --servers",
-        "num_gpus": "this verb counts servers; give --servers",
-        "budget": "--budget-usd is the most dollars, --proposals the strategies that a search tries",
-        "topology": "--fabrics lists the networks to compare, --wiring fixes the wiring of topoopt",
-        "network": "--fabrics lists the networks to compare, --wiring fixes the wiring of topoopt",
-        "tp": "in serving, give a deployment such as --decode tp2",
-        "tensor_parallel_size": "in serving, give a deployment such as --decode tp2",
-        "fp8": "give --precision fp8",
-        "bf16": "give --precision bf16",
-        "use_distributed_optimizer": "give --zero 1",
-        "gres": "give --servers or, for transformers, --accelerators",
-        "q": "progress is shown on terminals only, on standard error; 2>/dev/null hides it",
-        "quiet": "progress is shown on terminals only, on standard error; 2>/dev/null hides it",
-        "v": "topoopt --version prints the version; --json prints every figure of an answer",
-        "verbose": "--json prints every figure of an answer",
-        "format": "--json prints JSON, and --report FILE.html writes a page where a verb has one",
-        "model": "the model is the first word after the verb, such as topoopt plan llama3-70b",
-        "batch": "give --global-batch (sequences per iteration of a transformer) or --batch-per-accelerator",
-        "batch_size": "give --global-batch (sequences per iteration of a transformer) or --batch-per-accelerator",
-        "config": "a job file or config.json is the first word after the verb, such as topoopt plan job.yaml",
-        "install_completion": "there is no completion of the shell yet; topoopt VERB --help lists the options",
+        "this verb counts servers; give --servers": "gpus num_gpus",
+        "give --servers or, for transformers, --accelerators": "gres",
+        "--budget-usd is the most dollars, --proposals the strategies that a search tries": "budget",
+        "--fabrics lists the networks to compare, --wiring fixes the wiring of topoopt": "topology network",
+        "in serving, give a deployment such as --decode tp2": "tp tensor_parallel_size",
+        "give --precision fp8 or bf16": "fp8 bf16",
+        "give --zero 1": "use_distributed_optimizer",
+        "progress is shown on terminals only, on standard error; 2>/dev/null hides it": "q quiet",
+        "topoopt --version prints the version; --json prints every figure of an answer": "v verbose",
+        "--json prints JSON, and --report FILE.html writes a page where a verb has one": "format",
+        "the model is the first word after the verb, such as topoopt plan llama3-70b": "model",
+        "give --global-batch (sequences per iteration of a transformer) or --batch-per-accelerator": "batch batch_size",
+        "a job file or config.json is the first word after the verb, such as topoopt plan job.yaml": "config",
+        "there is no completion of the shell yet; topoopt VERB --help lists the options": "install_completion",
     }
 )
-"""Remedies for flags of other programs that have no counterpart."""
+REMEDIES: Mapping[str, str] = {name: text for text, names in _REMEDIES.items() for name in names.split()}
+"""Remedies for flags of other programs that have no counterpart, by flag."""
 VERB_SYNONYMS: Mapping[str, str] = MappingProxyType(
     {
         "plan": "train training optimize optimise design run co-optimize",
