@@ -32,6 +32,18 @@ def test_an_interrupted_search_is_said(plan: Plan) -> None:
     assert "interrupted" in said
 
 
+def test_times_of_another_accelerator_than_the_measured_one_are_of_the_roofline() -> None:
+    """VGG on an H100 takes longer, by its fp32 roofline, than on an A100, where it was measured."""
+    cluster = ClusterSpec(4, 4, 100e9, accelerator="h100")
+    plans = [
+        planned(make_job(load_model("vgg16", servers=4), cluster, JobSettings(compute=compute)))
+        for compute in ("profile", "roofline")
+    ]
+    said = [[one for one in caveats(plan) if "fp32 roofline" in one] for plan in plans]
+    assert len(said[0]) == 1
+    assert said[1] == []
+
+
 def test_what_does_not_fit_is_said_where_memory_is_looked_at() -> None:
     def plan(memory_check: str) -> Plan:
         graph = load_model("dlrm", servers=4, tables=4, rows=10**8)

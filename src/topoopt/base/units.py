@@ -194,6 +194,11 @@ def interval_words(time_s: float, share: float) -> str:
     return f"80%: {low} to {high}"
 
 
+def time_within(time_s: float, share: float | None) -> str:
+    """Return a time with the interval that 80% of measured runs are in, if the error ``share`` is known."""
+    return format_time(time_s) + (f" ({interval_words(time_s, share)})" if share else "")
+
+
 def _split(text: str, place: str, expected: str) -> tuple[float, str]:
     match = _NUMBER.match(text)
     if match is None:

@@ -104,11 +104,10 @@ def hardware_tables(name: str | None = None) -> HardwareTables:
         return HardwareTables({key: catalogue(key) for key in names}, named=name is not None)
     own = {alias: part.name for part in accelerators() for alias in (part.name, *part.aliases)}
     wanted = own.get(name.lower(), name).lower()
-    found = {}
-    for key in CATALOGUES:
-        rows = tuple(row for row in catalogue(key) if _part_of(row).lower().startswith(wanted))
-        if rows:
-            found[key] = rows
+    parts = {
+        key: [row for row in catalogue(key) if _part_of(row).lower().startswith(wanted)] for key in CATALOGUES
+    }
+    found = {key: tuple(rows) for key, rows in parts.items() if rows}
     if not name or not found:
         raise unknown_name("table or part", name, {*CATALOGUES, *own})
     return HardwareTables(found, named=True)

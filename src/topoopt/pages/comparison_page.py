@@ -1,7 +1,7 @@
 """Fabrics beside each other: time and price in tables and charts, and the page of a comparison."""
 
 from topoopt.base.answers import fields_of
-from topoopt.base.units import format_bandwidth, format_time
+from topoopt.base.units import format_bandwidth, format_time, time_within
 from topoopt.pages.chart import BarChart
 from topoopt.pages.cost_tables import owned_rows, ownership_sections, ownership_tiles
 from topoopt.pages.fabric_tables import (
@@ -13,7 +13,6 @@ from topoopt.pages.fabric_tables import (
     outcome_figures,
     time_by_fabric,
     time_tiles,
-    timed,
 )
 from topoopt.pages.page import Notes, Page, Section, Tile
 from topoopt.pages.tables import bars, facts, inputs, number, table, text, trust_section, usd
@@ -89,7 +88,9 @@ def headline(rows: tuple[ComparedFabric, ...], share: float | None = None) -> st
     price = f" and the network costs {usd(own.cost_usd)}" if own.cost_usd is not None else ""
     sentences = [*advice(rows, share)]
     if recommended(rows) is not own:
-        sentences.append(f"On {own.name} an iteration takes {timed(own.outcome, share)}{price}.")
+        sentences.append(
+            f"On {own.name} an iteration takes {time_within(own.outcome.iteration_time_s, share)}{price}."
+        )
     return " ".join(sentences)
 
 

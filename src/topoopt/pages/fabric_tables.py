@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from topoopt.base.arrays import grouped
-from topoopt.base.units import format_bandwidth, format_time, interval_words
+from topoopt.base.units import format_bandwidth, format_time, time_within
 from topoopt.catalog import NetworkRow
 from topoopt.pages.chart import BarChart, LineChart, Series
 from topoopt.pages.page import Notes, Table, Tile
@@ -195,7 +195,11 @@ def advice(rows: Sequence[ComparedFabric], share: float | None = None) -> tuple[
     if best is None:
         fastest = min(rows, key=_time_s)
         without = f"No network is recommended: {name_apart(rows)(rows[0])} has no price. The fastest is"
-        return (f"{without} {name_apart(rows)(fastest)}, {timed(fastest.outcome)}.",) if len(rows) > 1 else ()
+        return (
+            (f"{without} {name_apart(rows)(fastest)}, {format_time(_time_s(fastest))}.",)
+            if len(rows) > 1
+            else ()
+        )
     others = [row for row in rows if row is not best]
     near = [row for row in others if 1 - SURE < faster_share(_time_s(row), _time_s(best)) < SURE]
     apart = [row for row in front_of_fabrics(rows) if row not in (best, *near)]
@@ -204,7 +208,7 @@ def advice(rows: Sequence[ComparedFabric], share: float | None = None) -> tuple[
     cheaper = [
         row for row in near if row.ownership and (row.cost_usd or 0.0) < 0.999 * (best.cost_usd or 0.0)
     ]
-    sentences = [f"Recommended: {_offer(rows, best)}, {timed(best.outcome, share)} per iteration."]
+    sentences = [f"Recommended: {_offer(rows, best)}, {time_within(_time_s(best), share)} per iteration."]
     if len(near) == len(others) > 1:
         sentences.append(
             f"All {len(others)} others are as fast within the error: the network does not limit this job."
@@ -213,19 +217,13 @@ def advice(rows: Sequence[ComparedFabric], share: float | None = None) -> tuple[
         sentences.append(f"As fast within the error: {_priced(rows, near)}.")
     if cheaper:
         sentences.append(
-            f"Cheaper, though by the estimate the time lost costs more: {_priced(rows, cheaper, timed)}."
+            f"Cheaper, though by the estimate the time lost costs more: {_priced(rows, cheaper, timed=True)}."
         )
     if slower:
-        sentences.append(f"Cheaper, but slower by more than that saves: {_priced(rows, slower, timed)}.")
+        sentences.append(f"Cheaper, but slower by more than that saves: {_priced(rows, slower, timed=True)}.")
     if faster:
-        sentences.append(f"Faster, but dearer by more than that saves: {_priced(rows, faster, timed)}.")
+        sentences.append(f"Faster, but dearer by more than that saves: {_priced(rows, faster, timed=True)}.")
     return tuple(sentences)
-
-
-def timed(outcome: Outcome, share: float | None = None) -> str:
-    """Return an iteration time with the interval that 80% of measured runs are in, if its error is known."""
-    time_s = outcome.iteration_time_s
-    return format_time(time_s) + (f" ({interval_words(time_s, share)})" if share else "")
 
 
 def _time_s(row: ComparedFabric) -> float:
@@ -243,16 +241,12 @@ def _offer(rows: Sequence[ComparedFabric], row: ComparedFabric) -> str:
     return words
 
 
-def _priced(
-    rows: Sequence[ComparedFabric],
-    chosen: Sequence[ComparedFabric],
-    time: Callable[[Outcome], str] | None = None,
-) -> str:
+def _priced(rows: Sequence[ComparedFabric], chosen: Sequence[ComparedFabric], timed: bool = False) -> str:
     """Return networks with their prices, those of one price together, the cheapest first."""
     groups: dict[str, list[str]] = {}
     for row in sorted(chosen, key=lambda row: (row.cost_usd is None, row.cost_usd or 0.0)):
         price = usd(row.cost_usd) if row.cost_usd is not None else "price unknown"
-        words = f"{price}, {time(row.outcome)}" if time else price
+        words = f"{price}, {format_time(_time_s(row))}" if timed else price
         groups.setdefault(words, []).append(name_apart(rows)(row))
     return listed([f"{' and '.join(names)} ({words})" for words, names in groups.items()])
 

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from topoopt.base.answers import fields_of
-from topoopt.base.units import format_memory, format_time, interval_words
+from topoopt.base.units import format_memory, format_time, time_within
 from topoopt.catalog import find_accelerator
 from topoopt.jobs import TIGHT
 from topoopt.pages.chart import BarChart, Series
@@ -62,7 +62,7 @@ def llm_estimate_page(estimate: Estimate) -> Page:
     return Page(
         "estimate",
         f"{estimate.model.name} on {one.accelerators:,} x {estimate.accelerator}",
-        f"One iteration takes {format_time(seconds)}{_interval(estimate)}, at {estimate.mfu:.1%} of the peak.",
+        f"One iteration takes {_time(estimate)}, at {estimate.mfu:.1%} of the peak.",
         (
             Tile("Iteration time", format_time(seconds), f"{one.global_batch:,} sequences"),
             Tile("Model FLOP/s", f"{estimate.mfu:.1%}", "of the peak"),
@@ -104,7 +104,7 @@ def _entries(estimate: Estimate) -> Entries:
         "assumed": estimate.assumed,
         "documents": _documents(estimate),
         "batch": f"{one.global_batch:,} sequences of {one.sequence:,} tokens, {one.micro_batch} at a time",
-        "iteration": format_time(estimate.iteration_time_s) + _interval(estimate),
+        "iteration": _time(estimate),
         "tokens": f"{estimate.tokens_per_s:,.0f} a second",
         "model FLOP/s": f"{rate:.0f} T on each, {100 * estimate.mfu:.1f}% of the peak",
         "estimator": "apnet24" if calibration is None else calibration.name,
@@ -113,9 +113,9 @@ def _entries(estimate: Estimate) -> Entries:
     }
 
 
-def _interval(estimate: Estimate) -> str:
-    quality = estimate.quality
-    return f" ({interval_words(estimate.iteration_time_s, quality.interval_share)})" if quality else ""
+def _time(estimate: Estimate) -> str:
+    share = estimate.quality.interval_share if estimate.quality else None
+    return time_within(estimate.iteration_time_s, share)
 
 
 def _documents(estimate: Estimate) -> str:

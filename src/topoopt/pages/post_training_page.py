@@ -5,7 +5,7 @@ from operator import itemgetter
 from typing import Any
 
 from topoopt.base.answers import fields_of
-from topoopt.base.units import format_bandwidth, format_bytes, format_memory, format_time, interval_words
+from topoopt.base.units import format_bandwidth, format_bytes, format_memory, format_time, time_within
 from topoopt.catalog import find_accelerator
 from topoopt.pages.chart import Bar, BarChart, LineChart, Series, TimelineChart
 from topoopt.pages.cost_tables import cluster_sections
@@ -81,7 +81,7 @@ def _time(step: RlStep) -> Section:
         "answers": f"{job.answers:,}, {job.prompts:,} prompts x {job.samples}; {job.lengths.mean:,.0f} tokens on "
         f"average, {job.lengths.longest:,} the longest",
         "cost": "" if step.usd_per_step is None else f"{dollars(step.usd_per_step)} a step",
-        "training": _with_interval(step.training.training_s, step.training.interval_share),
+        "training": time_within(step.training.training_s, step.training.interval_share),
         "staleness": _staleness(step),
         "assumed": step.assumed,
     }
@@ -294,7 +294,7 @@ def _head(tuned: FineTuning) -> Section:
         "trains": f"{way.trained:,} parameters: {adapted}",
         "split": f"{way.name}, recomputing {way.split['recompute']}, ZeRO {way.split['zero']}",
         "assumed": tuned.assumed,
-        "step": f"{_with_interval(way.step_s, way.interval_share)}, {way.tokens_per_s:,.0f} tokens a second",
+        "step": f"{time_within(way.step_s, way.interval_share)}, {way.tokens_per_s:,.0f} tokens a second",
         "waits": f"{format_time(way.exposed_s)} for bytes between servers" if tuned.servers > 1 else "",
         "memory": f"{format_memory(way.memory_total_bytes)} of {format_memory(way.capacity_bytes)}: "
         + listed([f"{name} {format_memory(size)}" for name, size in way.memory_bytes.items() if size >= 1e6]),
@@ -304,11 +304,6 @@ def _head(tuned: FineTuning) -> Section:
     return Section(
         "way", "Method", "", (facts(entries), *((Notes((matters,)),) if tuned.servers > 1 else ()))
     )
-
-
-def _with_interval(time_s: float, share: float | None) -> str:
-    """Return a time, with the 80 % interval of measured runs if the calibration has one."""
-    return format_time(time_s) + (f" ({interval_words(time_s, share)})" if share else "")
 
 
 def _side_by_side(tuned: FineTuning) -> Section:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from topoopt.base.errors import InvalidInput
-from topoopt.base.units import format_bandwidth, format_bytes, format_time
+from topoopt.base.units import format_bandwidth, format_bytes, format_time, time_within
 from topoopt.clusters import ClusterResult, result_from_mapping
 from topoopt.jobs import TransformerWork
 from topoopt.pages.answer_page import page_of
@@ -21,7 +21,6 @@ from topoopt.pages.fabric_tables import (
     price_notes,
     time_by_fabric,
     time_tiles,
-    timed,
 )
 from topoopt.pages.operators_page import bill_blocks
 from topoopt.pages.page import Page, Section, Tile
@@ -235,7 +234,7 @@ def headline(plan: Plan, rows: tuple[ComparedFabric, ...]) -> str:
     sentences = advice(rows, share)
     if sentences and recommended(rows) is rows[0]:
         return " ".join((sentences[0], f"That is {best} with this {work.strategy_word}.", *sentences[1:]))
-    own = f"One iteration on {rows[0].label} takes {timed(outcome, share)}{network}: {best}"
+    own = f"One iteration on {rows[0].label} takes {time_within(outcome.iteration_time_s, share)}{network}: {best}"
     return " ".join((*sentences, f"{own} with this {work.strategy_word}."))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from topoopt.base.units import format_bandwidth, format_memory, format_time
-from topoopt.catalog import find_accelerator
+from topoopt.catalog import ClusterSpec, find_accelerator
 from topoopt.jobs import TIGHT, is_tight, operators_of, transformer_of
 from topoopt.plans import Plan
 from topoopt.search.options import affordable
@@ -38,6 +38,12 @@ def _operator_caveats(plan: Plan) -> list[str]:
             "With memory_check enforce only what fits is searched."
         ]
     sentences = [*memory_caveats, *_device_caveats(plan)]
+    settings, measured = plan.job.settings, find_accelerator(ClusterSpec(2, 1, 1.0).accelerator).name
+    if settings.compute == "profile" and part.name != measured and set(time_sources(plan)) == {"roofline"}:
+        sentences.append(
+            f"Operator times on {part.name} are of its {settings.precision} roofline, those on {measured} mostly "
+            "measured: to compare accelerators, take compute roofline for both."
+        )
     beyond = sum(count for source, count in time_sources(plan).items() if "extrapolated" in source)
     if beyond:
         times = "Times of 1 operator lie" if beyond == 1 else f"Times of {beyond} operators lie"

@@ -128,12 +128,10 @@ class Verbs(TyperGroup):
             For an unknown verb.
         """
         if cmd_name in self.table:
-            before = list(self.table)[
-                : list(self.table).index(cmd_name) + 1
-            ]  # a plug-in's verb is beside this one
             groups = {verb: title for title, verbs in GROUPS.items() for verb in verbs.split()}
-            panels = [groups[verb] for verb in reversed(before) if verb in groups]
-            panel = panels[0] if self.package == PROGRAM and panels else None
+            names = list(self.table) if self.package == PROGRAM else [cmd_name]
+            near = names[names.index(cmd_name) :: -1]  # a plug-in's verb is in the group of the one before
+            panel = next((groups[verb] for verb in near if len(names) > 1 and verb in groups), None)
             return TyperCommand(cmd_name, help=self.table[cmd_name], rich_help_panel=panel)
         if cmd_name.startswith("-"):
             return None

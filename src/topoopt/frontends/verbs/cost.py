@@ -238,12 +238,10 @@ def cost(
     """
     settings = checked_words(words, CostWords)
     whole = None if plan is None else _planned(plan, pick(settings, NetworkWords))
-    if whole is None:
+    network = _network(settings) if whole is None else _network_of_plan(whole)
+    if whole is None and "wiring" not in settings:
         assumed = [word for word in ("servers", "degree", "bandwidth") if word not in settings]
-        network = _network(settings)
-        network = network if "wiring" in settings else replace(network, assumed=tuple(assumed))
-    else:
-        network = _network_of_plan(whole)
+        network = replace(network, assumed=tuple(assumed))
     return compare_costs(
         network,
         _purchase(settings, network.cluster, None if whole is None else whole.terms),
