@@ -193,13 +193,9 @@ def advice(rows: Sequence[ComparedFabric], share: float | None = None) -> tuple[
     """
     best = recommended(rows)
     if best is None:
-        fastest = min(rows, key=_time_s)
-        without = f"No network is recommended: {name_apart(rows)(rows[0])} has no price. The fastest is"
-        return (
-            (f"{without} {name_apart(rows)(fastest)}, {format_time(_time_s(fastest))}.",)
-            if len(rows) > 1
-            else ()
-        )
+        fastest, name = min(rows, key=_time_s), name_apart(rows)
+        said = f"No network is recommended: {name(rows[0])} has no price. The fastest is {name(fastest)}, "
+        return (f"{said}{format_time(_time_s(fastest))}.",) if len(rows) > 1 else ()
     others = [row for row in rows if row is not best]
     near = [row for row in others if 1 - SURE < faster_share(_time_s(row), _time_s(best)) < SURE]
     apart = [row for row in front_of_fabrics(rows) if row not in (best, *near)]
@@ -219,10 +215,14 @@ def advice(rows: Sequence[ComparedFabric], share: float | None = None) -> tuple[
         sentences.append(
             f"Cheaper, though by the estimate the time lost costs more: {_priced(rows, cheaper, timed=True)}."
         )
+    weighed = any(row.ownership and row.ownership.net_usd is not None for row in rows)
+    saves = (
+        " by more than that saves" if weighed else ""
+    )  # without server prices nothing weighs time and money
     if slower:
-        sentences.append(f"Cheaper, but slower by more than that saves: {_priced(rows, slower, timed=True)}.")
+        sentences.append(f"Cheaper, but slower{saves}: {_priced(rows, slower, timed=True)}.")
     if faster:
-        sentences.append(f"Faster, but dearer by more than that saves: {_priced(rows, faster, timed=True)}.")
+        sentences.append(f"Faster, but dearer{saves}: {_priced(rows, faster, timed=True)}.")
     return tuple(sentences)
 
 
@@ -296,7 +296,7 @@ def price_range_notes(rows: Sequence[NetworkRow]) -> tuple[Notes, ...]:
 
 
 def front_notes(rows: Sequence[ComparedFabric]) -> tuple[Notes, ...]:
-    """Return the fabrics on the front of price and time; empty where fewer than two have a price."""
+    """Return the fabrics on the Pareto front of price and time; empty where fewer than two have a price."""
     if sum(row.cost_usd is not None for row in rows) < 2:
         return ()
     unbeaten = listed([name_apart(rows)(row) for row in front_of_fabrics(rows)])

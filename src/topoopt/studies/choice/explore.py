@@ -4,7 +4,7 @@ Networks that are planned: exactly those that may be on the front of money and t
 
 Every network has its price and a lower bound on its time before anything is planned. A network is *dropped* when a
 planned one costs no more and is no slower than that; so the front of the planned ones is the front of all.
-Networks on the front of prices and least times are planned first: none of these can be dropped by any other
+Networks on the Pareto front of prices and least times are planned first: none of these can be dropped by any other
 network, so every search that proves its front has to plan them. Among networks with equal ports the ideal switch
 goes first, which is planned quickly: its time is about a lower bound on those of the others.
 """

@@ -11,7 +11,7 @@ from topoopt.plans import front
 from topoopt.studies.sweep.results import Results, Rows, axes_of, check_expressions, select
 
 FRONT = "front"
-"""Name of the front of price and time."""
+"""Name of the Pareto front of price and time."""
 _FIGURES = ("cost_usd", "iteration_time_s")
 MOST_LINES = 24
 """Most lines of a chart that can be distinguished."""
