@@ -15,7 +15,13 @@ from topoopt.topologies import (
     ports_of_all,
     stride_offsets,
 )
-from topoopt.topologies.wirings import FAMILY_NAMES, WiringRequest, read_wiring_file, search_wirings
+from topoopt.topologies.wirings import (
+    FAMILY_NAMES,
+    WiringRequest,
+    check_bandwidth,
+    read_wiring_file,
+    search_wirings,
+)
 
 FULL_MESH = "full-mesh"
 MOST_SERVERS, MOST_LINKS = 4096, 200_000
@@ -165,11 +171,13 @@ def read_wiring(
     Raises
     ------
     InvalidInput
-        With the line or the place in JSON, as there; for more servers or links than are scheduled for.
+        With the line or the place in JSON, as there; for more servers or links than are scheduled for; if the links
+        in the file have another bandwidth.
     """
     made, _ = read_wiring_file(path, links, degree)
     check_size(made.servers, len(made.arcs[0]))
     said = made.recipe.get("bandwidth_bps")
+    check_bandwidth(path, said, bandwidth_bps)
     if bandwidth_bps is None:
         bandwidth_bps = said if isinstance(said, float) else usual_bps
     return direct_wiring(str(path), made, bandwidth_bps)

@@ -17,6 +17,7 @@ from topoopt.simulation.chakra import COLLECTIVE_WAY, chakra_task_graph, read_ch
 from topoopt.simulation.flexnet import FlexNetGraph, flexnet_fabric, flexnet_task_graph, read_fbuf
 from topoopt.simulation.task_graph import TaskGraph
 from topoopt.topologies import stride_offsets
+from topoopt.topologies.wirings import check_bandwidth
 
 PACKED = (".fbuf", ".fbuf.xz")
 
@@ -224,10 +225,10 @@ def _of_wiring(choice: FabricChoice) -> Mapping[str, Any]:
 
 
 def _bandwidth_bps(job: SimulatedJob, choice: FabricChoice) -> float:
-    if choice.bandwidth_bps is not None:
-        return choice.bandwidth_bps
-    if said := _of_wiring(choice).get("link_bandwidth_bps"):
-        return float(said)
+    said = _of_wiring(choice).get("link_bandwidth_bps")
+    check_bandwidth(choice.wiring, said, choice.bandwidth_bps)
+    if choice.bandwidth_bps is not None or said:
+        return float(choice.bandwidth_bps or said)
     if job.plan is not None:
         return job.plan.job.cluster.link_bandwidth_bps
     if job.flexnet is None or not 0 < job.flexnet.bandwidth_bps < float("inf"):

@@ -17,6 +17,7 @@ import numpy as np
 from topoopt.base.answers import fields_of
 from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput, shown
+from topoopt.base.units import format_bandwidth
 from topoopt.schema.files import checked, parse_json, read_text, validated, with_line, write_atomically
 from topoopt.topologies.direct_wiring import DirectWiring, WiredRing, turns, wiring_of_arcs
 from topoopt.topologies.wirings.dot import dot_graph
@@ -127,6 +128,21 @@ def read_wiring_file(
         if asked not in (None, has) and not only_listed:
             raise InvalidInput(f"{word}: {path} says {has}, got {asked}; leave it out")
     return made, ports
+
+
+def check_bandwidth(path: str | Path, said_bps: object, asked_bps: float | None) -> None:
+    """Refuse a bandwidth asked for that is not the one of the links in a wiring file.
+
+    Raises
+    ------
+    InvalidInput
+        With both bandwidths.
+    """
+    if isinstance(said_bps, float) and asked_bps is not None and abs(asked_bps - said_bps) > 1e-9 * said_bps:
+        raise InvalidInput(
+            f"bandwidth: {path} says {format_bandwidth(said_bps)} per link, got {format_bandwidth(asked_bps)}; "
+            "leave it out, or remove the bandwidths from the file"
+        )
 
 
 def _format_of(document: Mapping[str, Any]) -> Any:
