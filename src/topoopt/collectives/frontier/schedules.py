@@ -114,6 +114,8 @@ MOST_RANKS = 512
 """Most servers for trees, halving and doubling, and pairwise exchanges, which have millions of sends above."""
 MOST_BALANCED = 160
 """Servers whose all-to-all is balanced over its paths."""
+MOST_DENSE = 64
+"""Servers up to which rings are searched for where most servers are joined directly."""
 _RINGS = {"allreduce": ring, "reduce-scatter": reduce_scatter, "all-gather": all_gather}
 MakeWays = Callable[[Routed, str], list[Way]]
 
@@ -255,7 +257,8 @@ def ring_orders(wiring: Wiring, seed: int = 0) -> Orders:
         return Orders(tuple(orders), True, least)
     everyone = np.arange(wiring.servers)
     rings = direct_rings(wiring.topology, everyone, wiring.ports)
-    if len(rings) < wiring.ports and len(wiring.topology) < wiring.servers**2 / 2:
+    sparse = len(wiring.topology) < wiring.servers**2 / 2 or wiring.servers <= MOST_DENSE
+    if len(rings) < wiring.ports and sparse:
         search = hamiltonian_rings if wiring.links == "duplex" else one_way_rings
         rings = max(rings, search(wiring.topology, everyone, wiring.ports, seed), key=len)
     if rings:
