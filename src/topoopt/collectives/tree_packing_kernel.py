@@ -1,8 +1,9 @@
 """Packing of spanning trees into a graph with capacities, compiled.
 
-Trees grow one root after the other, in batches of equal trees. An arc out of a batch takes as many of its trees as leave
-enough capacity for all others: for every set of servers, the arcs out of it must still carry all unfinished trees that
-lie inside. The least surplus of the sets that the arc leaves is found by one maximum flow (Bérczi and Frank, 2010).
+Trees grow one root after the other, in batches of equal trees. An arc out of a batch takes as many of its trees as
+leave enough capacity for all others: for every set of servers, the arcs out of it must still carry all unfinished
+trees that lie inside. The least surplus of the sets that the arc leaves is found by one maximum flow (Bérczi and Frank,
+2010).
 
 Arrays
 ------
@@ -89,7 +90,9 @@ def pack_trees(nodes: int, fixed: int, per_root: int, arcs: Arcs, batches: Batch
                 batch += 1
                 continue
             most = min(arcs.room[arc], units[batch])
-            count = _surplus(nodes, fixed, (root, per_root), (batch, used), (x, arcs.head[arc], most), arcs, batches)
+            count = _surplus(
+                nodes, fixed, (root, per_root), (batch, used), (x, arcs.head[arc], most), arcs, batches
+            )
             if count <= 0:
                 dead[batch, arc] = True
                 continue
@@ -114,7 +117,7 @@ def pack_trees(nodes: int, fixed: int, per_root: int, arcs: Arcs, batches: Batch
 
 @compiled
 def _next_arc(nodes: int, batch: int, arcs: Arcs, batches: Batches) -> tuple[int, int]:
-    """Return the arc that keeps the trees of a batch lowest, the widest of them, and its server; -1 if all are reached."""
+    """Return the arc that keeps the trees of a batch lowest, the widest one, and its server; -1 if they are whole."""
     best, at = -1, -1
     depth, dead = batches.depth[batch], batches.dead[batch]
     for x in range(nodes):
@@ -122,9 +125,9 @@ def _next_arc(nodes: int, batch: int, arcs: Arcs, batches: Batches) -> tuple[int
             continue
         arc = arcs.first[x]
         while arc >= 0:
-            if arcs.room[arc] > 0 and depth[arcs.head[arc]] < 0 and not dead[arc]:
-                if best < 0 or depth[x] < depth[at] or arcs.room[arc] > arcs.room[best]:
-                    best, at = arc, x
+            open_ = arcs.room[arc] > 0 and depth[arcs.head[arc]] < 0 and not dead[arc]
+            if open_ and (best < 0 or depth[x] < depth[at] or arcs.room[arc] > arcs.room[best]):
+                best, at = arc, x
             arc = arcs.after[arc]
     return best, at
 
@@ -175,7 +178,7 @@ def _add(arcs: Arcs, arc: int, tail: int, head: int, room: int) -> int:
 @compiled
 def _flow(count: int, source: int, sink: int, enough: int, arcs: Arcs) -> int:
     """Return a maximum flow, or one that is enough (Dinic)."""
-    first, after, head, _, left, level, queue, at, path = arcs
+    first, after, head, _, left, level, _, at, path = arcs
     total = 0
     while total < enough and _levels(count, source, sink, arcs):
         for node in range(count):

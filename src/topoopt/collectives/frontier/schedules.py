@@ -9,6 +9,8 @@ import numpy as np
 from topoopt.base.arrays import Columns, Ints, Ints32
 from topoopt.collectives.algorithms.bfb import broadcast_schedule
 from topoopt.collectives.algorithms.ring import all_gather, reduce_scatter, ring
+from topoopt.collectives.algorithms.spanning_trees import NAME as TREES
+from topoopt.collectives.algorithms.spanning_trees import packed_trees
 from topoopt.collectives.frontier.wiring import Wiring
 from topoopt.collectives.schedule import (
     Moves,
@@ -117,6 +119,10 @@ MOST_BALANCED = 160
 MOST_DENSE = 64
 """Servers up to which rings are searched for where most servers are joined directly."""
 _RINGS = {"allreduce": ring, "reduce-scatter": reduce_scatter, "all-gather": all_gather}
+PIECES = tuple(4**power for power in range(11))
+"""Pieces of the parts that go along spanning trees: more are lighter and take more steps."""
+MOST_PIECES = 16
+"""Most pieces in which a schedule of trees is played and exported; more of them repeat its steps."""
 MakeWays = Callable[[Routed, str], list[Way]]
 
 
@@ -159,6 +165,38 @@ def broadcast_ways(routed: Routed, operation: str) -> list[Way]:
     detail = f"shards in {chunks} chunks" if chunks > 1 else "whole shards"
     steps, volume = sum(part.steps for part in parts), float(sum(part.volume for part in parts))
     return [Way("bfb", detail, steps, volume, make)]
+
+
+def tree_ways(routed: Routed, operation: str) -> list[Way]:
+    """Return the packed spanning trees in more and more pieces, each a step behind the one before.
+
+    None for too many servers.
+    """
+    wiring = routed.wiring
+    gather = scatter = packed_trees(wiring.topology)
+    if wiring.links != "duplex":
+        scatter = packed_trees(reversed_links(wiring.topology))
+    if gather is None or scatter is None:
+        return []
+    parts = {"all-gather": (gather,), "reduce-scatter": (scatter,), "allreduce": (scatter, gather)}[operation]
+
+    def make(pieces: int) -> Transfers:
+        if operation == "all-gather":
+            return gather.all_gather(pieces)
+        scatters = scatter.all_gather(pieces).backwards()
+        return (
+            scatters
+            if operation == "reduce-scatter"
+            else one_after_the_other(scatters, gather.all_gather(pieces))
+        )
+
+    ways = []
+    for pieces in PIECES:
+        steps = sum(one.height + pieces - 1 for one in parts)
+        volume = sum(one.volume(wiring.ports, pieces) for one in parts)
+        detail = f"{gather.per_root} per server" + (f", in {pieces} pieces" if pieces > 1 else "")
+        ways.append(Way(TREES, detail, steps, volume, partial(make, min(pieces, MOST_PIECES))))
+    return ways
 
 
 def _laid_ways(name: str, routed: Routed, operation: str) -> list[Way]:
@@ -217,7 +255,7 @@ def direct_ways(routed: Routed, operation: str) -> list[Way]:
     ]
 
 
-_ON_ITS_LINKS: Mapping[str, MakeWays] = {"ring": ring_ways, "bfb": broadcast_ways}
+_ON_ITS_LINKS: Mapping[str, MakeWays] = {"ring": ring_ways, "bfb": broadcast_ways, TREES: tree_ways}
 
 
 def _schedules(operation: str, own: Mapping[str, MakeWays]) -> Mapping[str, MakeWays]:

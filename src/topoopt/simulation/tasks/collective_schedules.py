@@ -25,6 +25,7 @@ from topoopt.collectives import (
     RING,
     Moves,
     along,
+    moves_on_links,
     occupancy_bytes,
     rank_moves,
 )
@@ -298,7 +299,7 @@ def _on_links(fabric: Fabric, algorithm: str, members: tuple[int, ...]) -> list[
     """Return the schedules that are made for the links of a group; none on circuits that change."""
     if fabric.reconfiguration is not None:
         return []
-    made = ON_WIRINGS[algorithm](fabric.topology, tuple(sorted(members)))
+    made = moves_on_links(algorithm, fabric.topology, tuple(sorted(members)))
     return [Candidate(algorithm, moves, step_times(fabric, moves)) for moves in made]
 
 
