@@ -293,7 +293,9 @@ def test_every_verb_takes_servers_and_bandwidth_of_the_file(tmp_path: Path) -> N
         lambda: topoopt.collective("allreduce", "1MB", wiring=path, bandwidth="25Gbps"),
         lambda: topoopt.simulate(plan, wiring=path, simulator="flow", bandwidth="25Gbps"),
     ):
-        with pytest.raises(topoopt.InvalidInput, match=r"^bandwidth: .*own.csv says 50 Gb/s per link, got 25 Gb/s"):
+        with pytest.raises(
+            topoopt.InvalidInput, match=r"^bandwidth: .*own.csv says 50 Gb/s per link, got 25 Gb/s"
+        ):
             asks()
     answer = topoopt.collective("allreduce", "1MB", wiring=path)
     assert isinstance(answer, topoopt.CollectiveAnswer)

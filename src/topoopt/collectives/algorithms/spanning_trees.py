@@ -112,9 +112,10 @@ def packed_trees(topology: Topology) -> PackedTrees | None:
     if not tight.ports_out:
         return None
     common = gcd(tight.ratio.denominator, *topology.ports.tolist())
-    per_port, per_root = tight.ratio.numerator // common, tight.ratio.denominator // common
+    capacity = topology.ports.astype(np.int64) // common * tight.ratio.numerator
+    per_root = tight.ratio.denominator // common
     src, dst = topology.src.astype(np.int64), topology.dst.astype(np.int64)
-    fixed, *room = room_for(n, src, dst, topology.ports.astype(np.int64) * per_port, per_root)
+    fixed, *room = room_for(n, src, dst, capacity, per_root)
     count = pack_trees(n, fixed, per_root, *room)
     assert count > 0, "trees exist at this rate"
     trees = room[-1]

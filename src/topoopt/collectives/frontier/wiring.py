@@ -161,7 +161,9 @@ def read_wiring(
     degree: int | None = None,
     usual_bps: float = 100e9,
 ) -> Wiring:
-    """Return the wiring of a file; see :func:`topoopt.topologies.wirings.read_wiring_file`.
+    """Return the wiring of a file, whose servers need not have equally many links.
+
+    See :func:`topoopt.topologies.wirings.read_wiring_file`.
 
     Parameters
     ----------
@@ -174,7 +176,7 @@ def read_wiring(
         With the line or the place in JSON, as there; for more servers or links than are scheduled for; if the links
         in the file have another bandwidth.
     """
-    made, _ = read_wiring_file(path, links, degree)
+    made, _ = read_wiring_file(path, links, degree or 0)
     check_size(made.servers, len(made.arcs[0]))
     said = made.recipe.get("bandwidth_bps")
     check_bandwidth(path, said, bandwidth_bps)

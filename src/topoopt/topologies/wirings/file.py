@@ -99,7 +99,8 @@ def read_wiring_file(
         ``duplex``: each link is a cable. ``directed``: a fiber from the first to the second. By default as in the
         file, else duplex; if the file has the reverse of every link, each such pair is one cable.
     degree : int, optional
-        Ports of a server; of fewer links, ports are idle.
+        Ports of a server; of fewer links, ports are idle. 0: those of the server with most links. By default all
+        servers must have equally many links.
     only_listed : bool
         Whether these two apply only to files without them, and are not compared with those of others.
 
@@ -125,7 +126,7 @@ def read_wiring_file(
         raise InvalidInput(with_line(str(error), text, place)) from None
     given: tuple[tuple[str, Any, Any], ...] = (("links", links, made.links), ("degree", degree, made.degree))
     for word, asked, has in given:
-        if asked not in (None, has) and not only_listed:
+        if asked not in (None, 0, has) and not only_listed:
             raise InvalidInput(f"{word}: {path} says {has}, got {asked}; leave it out")
     return made, ports
 
