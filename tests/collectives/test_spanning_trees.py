@@ -36,7 +36,7 @@ def packed(topology: Topology) -> PackedTrees:
 @pytest.mark.parametrize(
     ("topology", "ports", "messages"),
     [
-        (both_ways([(int(a), int(b)) for a, b in DGX1.split()]), 6, 0.875),
+        (both_ways([(int(cable[0]), int(cable[1])) for cable in DGX1.split()]), 6, 0.875),
         (cliques(2, 6, [(0, 6), (1, 7)]), 6, 1.5),
         (cliques(4, 4, [(0, 4), (5, 8), (9, 12), (13, 1)]), 4, 1.5),
         (kautz(2, 24), 2, 23 / 24),

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from topoopt.collectives.table import COLLECTIVE_ALIASES as COLLECTIVE_ALIASES
     from topoopt.collectives.table import COLLECTIVE_NAMES as COLLECTIVE_NAMES
     from topoopt.collectives.table import ON_WIRINGS as ON_WIRINGS
+    from topoopt.collectives.table import QUICK_ON_WIRINGS as QUICK_ON_WIRINGS
     from topoopt.collectives.table import QUICKEST as QUICKEST
     from topoopt.collectives.table import RING as RING
     from topoopt.collectives.table import collective_name as collective_name

@@ -80,7 +80,7 @@ class Algorithm:
     aliases : tuple of str
         Other names that users may write.
     compared : bool
-        Whether ``topoopt collective`` compares it with others by default.
+        Whether ``topoopt collective`` compares it with others by default, and the choice ``auto`` of a plan.
     order : int
         Place in lists; algorithms of equal order are sorted by name.
     """

@@ -23,6 +23,8 @@ ALGORITHMS = {name: one for name, one in _SORTED if one.schedules}
 """Algorithms that work for any number of ranks."""
 ON_WIRINGS = {name: one.on_links for name, one in _SORTED if one.on_links is not None}
 """AllReduces that are made for the links among a group of servers; see :attr:`Algorithm.on_links`."""
+QUICK_ON_WIRINGS = tuple(name for name, one in _SORTED if one.on_links is not None and one.compared)
+"""Those of :data:`ON_WIRINGS` that ``auto`` compares."""
 COLLECTIVE_ALIASES = {alias: name for name, one in _SORTED for alias in one.aliases}
 PIPELINES = (1, 2, 4, 8)
 """Parts of a message that follow each other one step apart, such that uneven steps fill each other's gaps."""

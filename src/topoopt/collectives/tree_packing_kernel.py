@@ -235,26 +235,27 @@ def _levels(count: int, source: int, sink: int, arcs: Arcs) -> bool:
     return False
 
 
-def room_for(
-    nodes: int, src: Ints, dst: Ints, capacity: Ints, per_root: int
-) -> tuple[int, Arcs, Batches, Trees]:
-    """Return the arcs of a graph, each with its reverse, and room for trees; see the arrays of this file."""
+def packed(nodes: int, src: Ints, dst: Ints, capacity: Ints, per_root: int) -> Trees:
+    """Return trees, ``per_root`` of every server, of a graph of arcs that has room for them."""
     ends = np.stack([np.minimum(src, dst), np.maximum(src, dst)])
     pairs, place = np.unique(ends, axis=1, return_inverse=True)
     fixed, most = 2 * pairs.shape[1], min(per_root, 4 * nodes)
-    everything = fixed + 2 * (nodes + 1 + most * (nodes + 1))
-    head, after, room = (np.full(everything, -1, np.int64) for _ in range(3))
+    head, after = (np.full(fixed + 2 * (nodes + 1 + most * (nodes + 1)), -1, np.int64) for _ in range(2))
     head[:fixed:2], head[1:fixed:2] = pairs[1], pairs[0]
-    room[:fixed] = 0
+    room = np.zeros(len(head), np.int64)
     np.add.at(room, 2 * place.ravel() + (src > dst), capacity)
     count = nodes + 1 + most
     first = np.full(count, -1, np.int64)
     for arc in range(fixed):
         tail = head[arc ^ 1]
         after[arc], first[tail] = first[tail], arc
-    arcs = Arcs(first, after, head, room, room.copy(), *(np.empty(count, np.int64) for _ in range(4)))
-    own = (np.empty((most, nodes), np.int64) for _ in range(2))
-    batches = Batches(np.empty(most, np.int64), *own, np.empty((most, fixed), np.bool_))
+    level, queue, at, path = np.empty((4, count), np.int64)
+    units, dead = np.empty(most, np.int64), np.empty((most, fixed), np.bool_)
+    parent, depth = np.empty((2, most, nodes), np.int64)
     rows = nodes * most
-    all_trees = (np.empty((rows, nodes), np.int64) for _ in range(2))
-    return fixed, arcs, batches, Trees(*(np.empty(rows, np.int64) for _ in range(2)), *all_trees)
+    columns = np.empty((2, rows), np.int64)
+    trees = Trees(*columns, *np.empty((2, rows, nodes), np.int64))
+    arcs = Arcs(first, after, head, room, room.copy(), level, queue, at, path)
+    found = pack_trees(nodes, fixed, per_root, arcs, Batches(units, parent, depth, dead), trees)
+    assert found > 0, "trees exist where every set of servers has room for them"
+    return Trees(*(column[:found].copy() for column in trees))

@@ -226,9 +226,11 @@ def _of_wiring(choice: FabricChoice) -> Mapping[str, Any]:
 
 def _bandwidth_bps(job: SimulatedJob, choice: FabricChoice) -> float:
     said = _of_wiring(choice).get("link_bandwidth_bps")
-    check_bandwidth(choice.wiring, said, choice.bandwidth_bps)
-    if choice.bandwidth_bps is not None or said:
-        return float(choice.bandwidth_bps or said)
+    check_bandwidth(choice.wiring or "", said, choice.bandwidth_bps)
+    if choice.bandwidth_bps is not None:
+        return choice.bandwidth_bps
+    if said:
+        return float(said)
     if job.plan is not None:
         return job.plan.job.cluster.link_bandwidth_bps
     if job.flexnet is None or not 0 < job.flexnet.bandwidth_bps < float("inf"):

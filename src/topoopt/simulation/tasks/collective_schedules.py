@@ -21,6 +21,7 @@ from topoopt.collectives import (
     ALGORITHMS,
     MOST_RANKS,
     ON_WIRINGS,
+    QUICK_ON_WIRINGS,
     QUICKEST,
     RING,
     Moves,
@@ -267,7 +268,7 @@ def _quick(fabric: Fabric, collective: str, members: tuple[int, ...]) -> list[Ca
     and is not looked at then; nor are bidirectional rings where the fabric has its own rings.
     """
     if collective == "allreduce":
-        ways = [row for name in ON_WIRINGS for row in _on_links(fabric, name, members)]
+        ways = [row for name in QUICK_ON_WIRINGS for row in _on_links(fabric, name, members)]
         if ways:
             return ways
     left_out = (RING, BOTH_WAYS) if fabric.rings.get(tuple(sorted(members))) else (RING,)

@@ -86,7 +86,7 @@ def _transfers(subject: Subject, case: _Case) -> Transfers:
     algorithm, members = case
     if algorithm not in ON_WIRINGS:
         return transfers_of(ALGORITHMS[algorithm].schedules[0](len(members)))
-    made = ON_WIRINGS[algorithm](subject.topology, members)
+    made: Transfers | None = ON_WIRINGS[algorithm](subject.topology, members)
     assert made is not None, "the group's own links join it"
     return made
 
