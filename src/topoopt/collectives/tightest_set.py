@@ -40,7 +40,7 @@ class TightSet:
 
 
 def tightest_set(topology: Topology) -> TightSet:
-    """Return the set with most servers for a port out of it.
+    """Return the set with most servers for a port out of it; switches may be in it, too.
 
     On a circulant, as on every wiring that looks alike from all servers, that is all servers but one: its ports are as
     few as any set's [2]_. Elsewhere flows to every server find it, or show that there is none tighter (Dinkelbach).
@@ -50,8 +50,8 @@ def tightest_set(topology: Topology) -> TightSet:
     .. [2] Y. O. Hamidoune, "Sur les atomes d'un graphe orienté", 1977, for digraphs; W. Mader, 1971, for graphs.
     """
     n = topology.servers
-    into = np.bincount(topology.dst, topology.ports, n).astype(np.int64)
-    out = np.bincount(topology.src, topology.ports, n).astype(np.int64)
+    into = np.bincount(topology.dst, topology.ports, n).astype(np.int64)[:n]
+    out = np.bincount(topology.src, topology.ports, n).astype(np.int64)[:n]
     best = TightSet(n - 1, int(into.min()))
     alone = TightSet(1, int(out.min()))
     best = max(best, alone, key=lambda tight: tight.ratio)
@@ -68,12 +68,12 @@ def tightest_set(topology: Topology) -> TightSet:
 
 def _cut_before(topology: Topology, server: int, best: TightSet) -> TightSet | None:
     """Return a tighter set without this server, from which too little can flow to it; None if there is none."""
-    n, source = topology.servers, topology.servers
+    n, source = topology.servers, topology.nodes
     # every server sends `ports_out` units, a port carries `servers`
     src = np.concatenate([topology.src, np.full(n, source)])
     dst = np.concatenate([topology.dst, np.arange(n)])
     room = np.concatenate([topology.ports.astype(np.int64) * best.servers, np.full(n, best.ports_out)])
-    network = csr_array((room.astype(np.int32), (src, dst)), shape=(n + 1, n + 1))
+    network = csr_array((room.astype(np.int32), (src, dst)), shape=(source + 1, source + 1))
     flow = maximum_flow(network, source, server)
     if flow.flow_value >= n * best.ports_out:
         return None
@@ -81,7 +81,7 @@ def _cut_before(topology: Topology, server: int, best: TightSet) -> TightSet | N
     left.data = np.maximum(left.data, 0)
     left.eliminate_zeros()
     reached = breadth_first_order(left, source, return_predecessors=False)
-    inside = np.zeros(n + 1, np.bool_)
+    inside = np.zeros(source + 1, np.bool_)
     inside[reached] = True
     leaves = inside[topology.src] & ~inside[topology.dst]
     return TightSet(int(inside[:n].sum()), int(topology.ports[leaves].sum()))

@@ -149,25 +149,26 @@ def _surplus(
         left[one] = arcs.room[one]
     arc, source, others = fixed, nodes, 0
     first[source] = -1
-    arc = _add(arcs, arc, source, x, UNLIMITED)
+    arc = add_arc(arcs, arc, source, x, UNLIMITED)
     for server in range(root + 1, nodes):
         others += per_root
-        arc = _add(arcs, arc, source, server, per_root)
+        arc = add_arc(arcs, arc, source, server, per_root)
     for other in range(batch + 1, used):
         others += batches.units[other]
         first[nodes + 1 + other] = -1
-        arc = _add(arcs, arc, source, nodes + 1 + other, batches.units[other])
+        arc = add_arc(arcs, arc, source, nodes + 1 + other, batches.units[other])
         for server in range(nodes):
             if batches.depth[other, server] >= 0:
-                arc = _add(arcs, arc, nodes + 1 + other, server, UNLIMITED)
-    flow = _flow(nodes + 1 + used, source, y, others + most, arcs)
+                arc = add_arc(arcs, arc, nodes + 1 + other, server, UNLIMITED)
+    flow = max_flow(nodes + 1 + used, source, y, others + most, arcs)
     for one in range(arc - 2, fixed - 1, -2):  # the arcs of this flow go, the last one first
         first[head[one]] = after[one + 1]
     return min(most, flow - others)
 
 
 @compiled
-def _add(arcs: Arcs, arc: int, tail: int, head: int, room: int) -> int:
+def add_arc(arcs: Arcs, arc: int, tail: int, head: int, room: int) -> int:
+    """Add an arc and its reverse for one flow, and return where the next one goes."""
     arcs.head[arc], arcs.left[arc], arcs.after[arc] = head, room, arcs.first[tail]
     arcs.first[tail] = arc
     arcs.head[arc + 1], arcs.left[arc + 1], arcs.after[arc + 1] = tail, 0, arcs.first[head]
@@ -176,7 +177,7 @@ def _add(arcs: Arcs, arc: int, tail: int, head: int, room: int) -> int:
 
 
 @compiled
-def _flow(count: int, source: int, sink: int, enough: int, arcs: Arcs) -> int:
+def max_flow(count: int, source: int, sink: int, enough: int, arcs: Arcs) -> int:
     """Return a maximum flow, or one that is enough (Dinic)."""
     first, after, head, _, left, level, _, at, path = arcs
     total = 0
