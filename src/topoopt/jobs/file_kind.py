@@ -11,7 +11,7 @@ from typing import Any
 
 from topoopt.base.errors import InvalidInput
 from topoopt.schema.files import csv_lines, is_file, parse_json, parse_toml, parse_yaml, read_bytes
-from topoopt.workloads.recorded import is_recorded
+from topoopt.workloads.recorded import begins_as_workload, is_recorded
 
 _BY_SUFFIX = {
     ".fbuf": "task-graph",
@@ -89,6 +89,9 @@ KINDS: Mapping[str, FileKind] = {
     "recording": FileKind("NCCL's log or a trace of torch.profiler", _MODELS),
     "chakra": FileKind(
         "Chakra's execution traces", "topoopt simulate and phases take them, and plan, compare and traffic"
+    ),
+    "simai-workload": FileKind(
+        "a workload of SimAI or AICB", "topoopt simulate and phases take it, and plan, compare and traffic"
     ),
     "device-profile": FileKind("a profile of topoopt profile", _MODELS + ", also as profile_file=FILE"),
     "flexnet-profile": FileKind("a profile of FlexNet", _MODELS + ", also as profile_file=FILE"),
@@ -169,6 +172,8 @@ def of_bytes(data: bytes, suffix: str, path: str) -> str | None:
         return "results"
     if suffix in _BY_SUFFIX:
         return _BY_SUFFIX[suffix]
+    if begins_as_workload(data[:1000].decode("utf-8", "replace")):
+        return "simai-workload"
     if is_recorded(data):
         return "recording"
     return of_text(data.decode("utf-8-sig"), suffix, path) if b"\0" not in data else None

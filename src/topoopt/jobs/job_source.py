@@ -63,6 +63,7 @@ WORDS: Mapping[str, str] = {
     "recording": "traffic",
     "execution-trace": "traffic",
     "chakra": "traffic",
+    "simai-workload": "traffic",
     "matrix": "traffic",
     "device-profile": "profile",
     "flexnet-profile": "profile",

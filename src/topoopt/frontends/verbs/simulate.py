@@ -42,6 +42,7 @@ from topoopt.simulation import (
     simulate_job,
     simulate_jobs,
 )
+from topoopt.workloads.recorded import is_simai_workload
 
 STEADY_ITERATIONS = 4
 MOST_LOGGED = 300_000
@@ -153,7 +154,8 @@ def _job(source: Simulated, iterations: int) -> SimulatedJob:
     path = os.fspath(source)
     if not path:
         raise InvalidInput("PLAN|GRAPH: expected a file name, got nothing")
-    for recognizes, job_of in ((is_fbuf, job_of_fbuf), (is_chakra, job_of_chakra)):
+    readers = ((is_fbuf, job_of_fbuf), (is_chakra, job_of_chakra), (is_simai_workload, job_of_chakra))
+    for recognizes, job_of in readers:
         if recognizes(path):
             if iterations > 1:
                 raise InvalidInput(f"steady_state: {path} holds one iteration; it is for plans")
