@@ -90,8 +90,8 @@ def read_wiring_file(
 
     A file of :func:`write_wiring_file` is read with ports and rings, and gives links and degree itself. Other
     files hold a graph: node-link JSON (``edges`` or ``links`` with ``source`` and ``target``), GraphML, DOT, a
-    topology of ns-3, or two servers per line, such as ``0 1``; text after a # is a comment. A repeated link has two ports. Named
-    servers keep their names in ``recipe["names"]``, with the bandwidth and latency common to all links.
+    topology of ns-3, or two servers per line, such as ``0 1``; text after a # is a comment. A repeated link has two
+    ports. Named servers keep their names in ``recipe["names"]``, with the bandwidth and latency common to all links.
 
     Parameters
     ----------

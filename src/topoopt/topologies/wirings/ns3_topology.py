@@ -100,8 +100,8 @@ def _between_servers(
     number = {switch: min(has) for switch, has in servers.items() if has}
     if not alone or len(set(number.values())) < len(network) or not cables:
         raise InvalidInput(
-            f"has switches, such as node {min(switches)}, and a wiring joins servers directly; leave switches out; fabrics with "
-            "switches have names, such as fat-tree"
+            f"has switches, such as node {min(switches)}, and a wiring joins servers directly; leave switches out; "
+            "fabrics with switches have names, such as fat-tree"
         )
     return [row._replace(ends=(number[row.ends[0]], number[row.ends[1]])) for row in cables]
 

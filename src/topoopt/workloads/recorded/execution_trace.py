@@ -12,7 +12,7 @@ References
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from topoopt.base.errors import InvalidInput
@@ -73,41 +73,19 @@ def as_profiler_trace(place: str, content: Mapping[str, Any], files: int = 1) ->
     nodes = [node for node in content["nodes"] if isinstance(node, Mapping)]
     groups = [row for node in nodes if node.get("name") == _GROUPS for row in _group_rows(node)]
     events: list[dict[str, Any]] = [{"name": name} for node in nodes if (name := _step(node))]
-    ranks, pointers, sizes = [], set[str](), {files}
-    for node in nodes:
-        if node.get("name") != NOTE:
-            continue
-        rows = node.get("attrs")
-        said = {
-            _ATTRIBUTES[row["name"]]: row.get("value")
-            for row in (rows if isinstance(rows, list) else [])
-            if isinstance(row, Mapping) and row.get("name") in _ATTRIBUTES
-        }
-        inputs = _values(node, "inputs")
-        if len(inputs) > 3 and type(inputs[3]) is int and inputs[3] >= 0:
-            said["Rank"] = inputs[3]
-        if NAME not in said:
-            said = _said_by_inputs(node, inputs)
-            if not said:
-                raise InvalidInput(
-                    f"{place}: {NOTE} with neither attributes nor sizes ({_schema(content)}); record with PyTorch 2.4 "
-                    "or later"
-                )
-            if said[NAME] in SILENT:
-                continue
-            if "Global rank start" not in said:
-                pointers.add(said.pop("group"))
-                said["Process Group Name"] = _WORLD
-                sizes.add(len(said["In split size"]))
-        events.append({"name": NOTE, "args": said})
-    if pointers:
-        if len(pointers) > 1 or max(sizes) == 1:
-            what = f"{len(pointers)} process groups" if len(pointers) > 1 else "a process group"
+    calls = [_said(place, content, node) for node in nodes if node.get("name") == NOTE]
+    unnamed = [said for said in calls if "group" in said]
+    if unnamed:
+        size = max(files, *(len(said["In split size"]) for said in unnamed))
+        if len({said["group"] for said in unnamed}) > 1 or size == 1:
             raise InvalidInput(
-                f"{place}: has {what}, and PyTorch before 2.4 ({_schema(content)}) does not write their ranks; give the "
-                "folder with the traces of all ranks, of a run with one group, or record with PyTorch 2.4 or later"
+                f"{place}: does not say which ranks its process groups have ({_schema(content)}, before PyTorch "
+                "2.4); give the folder with the traces of all ranks of a run with one group, or record with 2.4 or "
+                "later"
             )
-        groups.append({"pg_name": _WORLD, "ranks": list(range(max(sizes)))})
+        groups.append({"pg_name": _WORLD, "ranks": list(range(size))})
+    events += [{"name": NOTE, "args": said} for said in calls if said]
+    ranks = []
     for event in events:
         said = event.get("args", {})
         if said.get(NAME) in _OWN_RANK and (rank := _global_rank(said, groups)) is not None:
@@ -125,25 +103,40 @@ def _step(node: Mapping[str, Any]) -> str:
     return name if name.startswith("ProfilerStep#") else ""
 
 
-def _said_by_inputs(node: Mapping[str, Any], inputs: Sequence[Any]) -> dict[str, Any]:
-    """Return what the inputs of a collective say, in the words of the profiler; nothing where they do not."""
-    at = next((index for index, value in enumerate(inputs) if isinstance(value, str)), 0)
-    if at < 2 or type(inputs[at - 1]) is not int or len(inputs) < at + 3:
-        return {}
-    name, split, more = inputs[at], inputs[at + 1], inputs[at + 3 : at + 6]
-    sent, came = _elements(inputs[: at - 2]), _elements(_values(node, "outputs"))
+def _said(place: str, content: Mapping[str, Any], node: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a collective says, in the words of the profiler; nothing of one that moves nothing, without sizes."""
+    rows = node.get("attrs")
     said = {
-        NAME: name,
-        "group": str(inputs[at - 2]),
+        _ATTRIBUTES[row["name"]]: row.get("value")
+        for row in (rows if isinstance(rows, list) else [])
+        if isinstance(row, Mapping) and row.get("name") in _ATTRIBUTES
+    }
+    inputs = _values(node, "inputs")
+    if NAME in said:
+        own = inputs[3] if len(inputs) > 3 else None
+        return {**said, "Rank": own} if type(own) is int and own >= 0 else said
+    at = next((index for index, value in enumerate(inputs) if isinstance(value, str)), 0)
+    whole = at >= 2 and type(inputs[at - 1]) is int and len(inputs) >= at + 3
+    if whole and inputs[at] in SILENT:
+        return {}
+    sent, came = _elements(inputs[: max(at - 2, 0)]), _elements(_values(node, "outputs"))
+    one_bytes = max(sent[1], came[1])
+    if not whole or not one_bytes:
+        raise InvalidInput(
+            f"{place}: {NOTE} with neither attributes nor sizes ({_schema(content)}); record with PyTorch 2.4 or later"
+        )
+    split, more = inputs[at + 1], inputs[at + 3 : at + 6]
+    said = {
+        NAME: inputs[at],
         "Rank": inputs[at - 1],
-        "dtype": _TYPES.get(max(sent[1], came[1]), ""),
+        "dtype": _TYPES.get(one_bytes, f"of {one_bytes} bytes"),
         "In msg nelems": sent[0],
         "Out msg nelems": came[0],
         "In split size": split if isinstance(split, list) else [],
     }
     if len(more) == 3 and all(type(one) is int for one in more):
-        said |= dict(zip(("Global rank start", "Global rank stride", "Group size"), more, strict=True))
-    return said
+        return said | dict(zip(("Global rank start", "Global rank stride", "Group size"), more, strict=True))
+    return {**said, "Process Group Name": _WORLD, "group": str(inputs[at - 2])}
 
 
 def _elements(value: Any) -> tuple[int, int]:

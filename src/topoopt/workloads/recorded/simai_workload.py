@@ -46,7 +46,9 @@ _BEGINS = re.compile(
 )
 _DEGREES = {"model_parallel_NPU_group": "tp", "ep": "ep", "pp": "pp", "all_gpus": "ranks"}
 _NANO = 1e-9
-_EXPECTED = "expected HYBRID_TRANSFORMER_FWD_IN_BCKWD with model_parallel_NPU_group, ep, pp and all_gpus, as AICB writes"
+_EXPECTED = (
+    "expected HYBRID_TRANSFORMER_FWD_IN_BCKWD with model_parallel_NPU_group, ep, pp, all_gpus, as AICB has it"
+)
 
 
 @dataclass(frozen=True, slots=True)
