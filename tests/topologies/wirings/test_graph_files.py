@@ -202,7 +202,7 @@ GRAPHML = '<graphml>\n<graph edgedefault="undirected">\n{}\n</graph>\n</graphml>
     ("name", "text", "message"),
     [
         ("x.graphml", "<graphml>\n<graph>\n<node id='a'>\n", r"line \d: not XML"),
-        ("x.graphml", "<gexf></gexf>", 'line 1: expected GraphML, got XML of "gexf"'),
+        ("x.graphml", "<kml></kml>", 'line 1: expected GraphML, got XML of "kml"'),
         (
             "x.graphml",
             '<!DOCTYPE a [<!ENTITY b "c">]>\n<graphml/>',

@@ -16,6 +16,7 @@ import yaml
 from topoopt.base.errors import InvalidInput, shown
 from topoopt.base.limits import LARGEST, LARGEST_NUMBER, MOST
 from topoopt.base.units import format_memory
+from topoopt.schema.files.foreign import refuse_foreign
 
 LARGEST_FILE_BYTES = 2**32
 DEEPEST = 50
@@ -282,6 +283,19 @@ def is_file(path: str | Path) -> bool:
 
 def read_bytes(path: str | Path) -> bytes:
     """Return the content of a file.
+
+    Raises
+    ------
+    InvalidInput
+        As :func:`any_bytes`; for a format of another program that no verb reads.
+    """
+    data = any_bytes(path)
+    refuse_foreign(data, str(path))
+    return data
+
+
+def any_bytes(path: str | Path) -> bytes:
+    """Return the content of a file, whatever its format.
 
     Raises
     ------

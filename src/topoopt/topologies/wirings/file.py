@@ -41,6 +41,7 @@ from topoopt.topologies.wirings.foreign_graph import (
     node_name,
 )
 from topoopt.topologies.wirings.link_list import listed_graph, listed_wiring, refuse_parts
+from topoopt.topologies.wirings.ns3_topology import is_ns3_topology, ns3_graph
 
 _MOST_NAMED = 4  # lines of a server's other cables
 SYNTAX = "node-link JSON"
@@ -89,9 +90,9 @@ def read_wiring_file(
     """Return the wiring of a file, and the ports of its links, if the file has them.
 
     A file of :func:`write_wiring_file` is read with ports and rings, and gives links and degree itself. Other
-    files hold a graph: node-link JSON (``edges`` or ``links`` with ``source`` and ``target``), GraphML, DOT, or
-    two servers per line, such as ``0 1``; text after a # is a comment. A repeated link has two ports. Named
-    servers keep their names in ``recipe["names"]``, with the bandwidth and latency common to all links.
+    files hold a graph: node-link JSON (``edges`` or ``links`` with ``source`` and ``target``), GraphML, DOT, a
+    topology of ns-3, or two servers per line, such as ``0 1``; text after a # is a comment. A repeated link has two
+    ports. Named servers keep their names in ``recipe["names"]``, with the bandwidth and latency common to all links.
 
     Parameters
     ----------
@@ -200,7 +201,7 @@ def foreign_graph(text: str, document: Any, path: str | Path = "") -> ForeignGra
         raise InvalidInput(
             "looks like GML, which is not read; write GraphML, such as with networkx.write_graphml"
         )
-    return listed_graph(text)
+    return ns3_graph(text) if is_ns3_topology(text) else listed_graph(text)
 
 
 def node_link_graph(content: Any) -> ForeignGraph:
