@@ -1,7 +1,8 @@
 """Switches taken out of a graph with capacities without loss for spanning trees, compiled.
 
-An arc into a switch and one out of it become an arc past the switch, as much of them as leaves every set of servers with
-enough capacity to reach every server (Bang-Jensen, Frank and Jackson, 1995; ForestColl). In the end no arc meets a switch.
+An arc into a switch and one out of it become an arc past the switch, as much of them as leaves every set of servers
+with enough capacity to reach every server (Bang-Jensen, Frank and Jackson, 1995; ForestColl). In the end no arc meets a
+switch.
 
 Arrays
 ------
@@ -25,24 +26,31 @@ def split_switches(nodes: int, servers: int, per_root: int, capacity: Ints, arcs
     """Fill the splits, and return how many there are; -1 for too many."""
     found = 0
     for switch in range(servers, nodes):
-        for behind in range(nodes):
-            for turn in range(nodes):  # back to where it came from last
-                before = (behind + 1 + turn) % nodes
-                most = min(capacity[before, switch], capacity[switch, behind])
-                if most == 0:
-                    continue
-                count = _splittable(servers, per_root, (before, switch, behind), most, capacity, arcs)
-                if count <= 0:
-                    continue
-                capacity[before, switch] -= count
-                capacity[switch, behind] -= count
-                if before != behind:
-                    capacity[before, behind] += count
-                if found == len(splits):
-                    return -1
-                splits[found, 0], splits[found, 1] = before, switch
-                splits[found, 2], splits[found, 3] = behind, count
-                found += 1
+        neighbors = 0
+        for node in range(nodes):
+            neighbors += capacity[node, switch] > 0
+        for even in range(1, -1, -1):  # an equal share to each neighbor, for low trees; then what is left
+            for behind in range(nodes):
+                share = max(capacity[switch, behind] // max(neighbors - 1, 1), 1)
+                for turn in range(nodes):  # back to where it came from last
+                    before = (behind + 1 + turn) % nodes
+                    most = min(capacity[before, switch], capacity[switch, behind])
+                    if even:
+                        most = min(most, share)
+                    if most == 0 or (even and before == behind):
+                        continue
+                    count = _splittable(servers, per_root, (before, switch, behind), most, capacity, arcs)
+                    if count <= 0:
+                        continue
+                    capacity[before, switch] -= count
+                    capacity[switch, behind] -= count
+                    if before != behind:
+                        capacity[before, behind] += count
+                    if found == len(splits):
+                        return -1
+                    splits[found, 0], splits[found, 1] = before, switch
+                    splits[found, 2], splits[found, 3] = behind, count
+                    found += 1
     return found
 
 
@@ -104,5 +112,7 @@ def past_switches(servers: int, capacity: Ints, per_root: int) -> tuple[Ints, In
     splits = np.empty((8 * nodes * nodes, 4), np.int64)
     arcs = Arcs(first, after, head, room, left, level, queue, at, path)
     found = split_switches(nodes, servers, per_root, capacity, arcs, splits)
-    assert found >= 0 and not capacity[servers:].any() and not capacity[:, servers:].any()
+    assert found >= 0, "there is room for all splits"
+    assert not capacity[servers:].any()
+    assert not capacity[:, servers:].any()
     return capacity[:servers, :servers], splits[:found]

@@ -21,12 +21,15 @@ import numpy as np
 
 from topoopt.base.arrays import Floats, Ints
 from topoopt.collectives.schedule import Algorithm, Transfers, one_after_the_other
+from topoopt.collectives.switch_splitting_kernel import past_switches
 from topoopt.collectives.tightest_set import tightest_set
 from topoopt.collectives.tree_packing_kernel import packed
-from topoopt.topologies import Topology, links_among, reversed_links
+from topoopt.topologies import Topology, links_among, reversed_links, topology_from_arrays
 
 MOST_SERVERS = 256
 """Servers of a wiring for which trees are packed: seconds."""
+MOST_BEHIND_SWITCHES = 64
+"""The same for servers that are joined by switches."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +38,12 @@ class PackedTrees:
 
     Attributes
     ----------
+    topology : Topology
+        The servers, each pair joined that is so directly or by switches.
+    ports : float64 array, shape (links,)
+        Part of the ports of the wiring that joins each pair.
+    links : int64 array, shape (links,)
+        Links of the wiring from one to the other, switches between them: the most on any way.
     per_root : int
         Trees of each server, equal ones counted each.
     root, units : int64 arrays, shape (rows,)
@@ -44,6 +53,8 @@ class PackedTrees:
     """
 
     topology: Topology
+    ports: Floats
+    links: Ints
     per_root: int
     root: Ints
     units: Ints
@@ -52,8 +63,16 @@ class PackedTrees:
 
     @property
     def height(self) -> int:
-        """Links from a root to its farthest server."""
+        """Most servers behind each other in a tree, beside the root."""
         return int(self.depth.max())
+
+    def steps(self, pieces: int) -> int:
+        """Return the links that a piece takes one after the other, and a step for every further piece."""
+        tree, server = np.nonzero(self.depth > 0)
+        longest = np.zeros(self.height, np.int64)
+        link = self.topology.link_ids(self.parent[tree, server], server)
+        np.maximum.at(longest, self.depth[tree, server] - 1, self.links[link])
+        return int(longest.sum()) + pieces - 1
 
     def volume(self, ports: int, pieces: int) -> float:
         """Return the load of the fullest links, summed over steps, relative to that of ``ports`` with the message.
@@ -63,7 +82,7 @@ class PackedTrees:
         tree, server = np.nonzero(self.depth > 0)
         link = self.topology.link_ids(self.parent[tree, server], server)
         load = np.zeros((self.height, len(self.topology)))
-        np.add.at(load, (self.depth[tree, server] - 1, link), self.units[tree] / self.topology.ports[link])
+        np.add.at(load, (self.depth[tree, server] - 1, link), self.units[tree] / self.ports[link])
         begun = np.concatenate([np.zeros((1, len(self.topology))), load.cumsum(axis=0)])
         whole = max(
             pieces - self.height, 0
@@ -105,17 +124,27 @@ NAME = "spanning-trees"
 @lru_cache(maxsize=32)
 def packed_trees(topology: Topology) -> PackedTrees | None:
     """Return the trees of a wiring; None for too many servers, or servers that are not joined."""
-    n = topology.servers
-    if n > MOST_SERVERS or n < 2 or not len(topology) or np.bincount(topology.dst, minlength=n).min() == 0:
+    n, switches = topology.servers, topology.nodes - topology.servers
+    most = MOST_BEHIND_SWITCHES if switches else MOST_SERVERS
+    if not 2 <= n <= most or np.bincount(topology.dst, minlength=n)[:n].min() == 0:
         return None
     tight = tightest_set(topology)
     if not tight.ports_out:
         return None
     common = gcd(tight.ratio.denominator, *topology.ports.tolist())
-    capacity = topology.ports.astype(np.int64) // common * tight.ratio.numerator
     per_root = tight.ratio.denominator // common
-    src, dst = topology.src.astype(np.int64), topology.dst.astype(np.int64)
-    return PackedTrees(topology, per_root, *packed(n, src, dst, capacity, per_root))
+    capacity = np.zeros((topology.nodes, topology.nodes), np.int64)
+    capacity[topology.src, topology.dst] = topology.ports // common * tight.ratio.numerator
+    links = (capacity > 0).astype(np.int64)
+    if switches:
+        capacity, splits = past_switches(n, capacity, per_root)
+        for before, switch, behind, _ in splits.tolist():
+            links[before, behind] = max(links[before, behind], links[before, switch] + links[switch, behind])
+    src, dst = np.nonzero(capacity)
+    joined = topology_from_arrays(topology.family, n, src, dst, 1.0, 0.0)
+    ports = capacity[src, dst] * (common / tight.ratio.numerator)
+    trees = packed(n, src, dst, capacity[src, dst], per_root)
+    return PackedTrees(joined, ports, links[src, dst], per_root, *trees)
 
 
 def allreduce_along_trees(topology: Topology, members: tuple[int, ...]) -> Transfers | None:

@@ -129,6 +129,11 @@ class CollectiveAnswer:
             return froms.get(id(way), 0.0), tos.get(id(way), float("inf"))
         return None
 
+    def sizes_of(self, schedule: str) -> tuple[float, float] | None:
+        """Return the range of sizes for which variants of a schedule are the fastest; as :meth:`sizes`."""
+        ranges = [sizes for way in self.ways if way.schedule == schedule and (sizes := self.sizes(way))]
+        return (min(low for low, _ in ranges), max(high for _, high in ranges)) if ranges else None
+
     def msccl(self) -> str:
         """Return the chosen schedule as MSCCL's XML, run once by an interpreter that sees every shard arrive.
 

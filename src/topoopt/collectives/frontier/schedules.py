@@ -119,7 +119,7 @@ MOST_BALANCED = 160
 MOST_DENSE = 64
 """Servers up to which rings are searched for where most servers are joined directly."""
 _RINGS = {"allreduce": ring, "reduce-scatter": reduce_scatter, "all-gather": all_gather}
-PIECES = tuple(4**power for power in range(11))
+PIECES = tuple(2**power for power in range(21))
 """Pieces of the parts that go along spanning trees: more are lighter and take more steps."""
 MOST_PIECES = 16
 """Most pieces in which a schedule of trees is played and exported; more of them repeat its steps."""
@@ -147,8 +147,10 @@ def _ring_transfers(operation: str, orders: Orders) -> Transfers:
 
 
 def broadcast_ways(routed: Routed, operation: str) -> list[Way]:
-    """Return the breadth-first broadcast; a reduce-scatter is that of the reversed links."""
+    """Return the breadth-first broadcast; a reduce-scatter is that of the reversed links. None through switches."""
     wiring = routed.wiring
+    if wiring.topology.nodes > wiring.servers:
+        return []
     gather = broadcast_steps(wiring.topology, wiring.ports)
     back = wiring.topology if wiring.links == "duplex" else reversed_links(wiring.topology)
     scatter = gather if wiring.links == "duplex" else broadcast_steps(back, wiring.ports)
@@ -192,7 +194,7 @@ def tree_ways(routed: Routed, operation: str) -> list[Way]:
 
     ways = []
     for pieces in PIECES:
-        steps = sum(one.height + pieces - 1 for one in parts)
+        steps = sum(one.steps(pieces) for one in parts)
         volume = sum(one.volume(wiring.ports, pieces) for one in parts)
         detail = f"{gather.per_root} per server" + (f", in {pieces} pieces" if pieces > 1 else "")
         ways.append(Way(TREES, detail, steps, volume, partial(make, min(pieces, MOST_PIECES))))

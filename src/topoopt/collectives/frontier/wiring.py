@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.catalog import DEFAULT_LATENCY_S
 from topoopt.topologies import (
@@ -19,6 +21,7 @@ from topoopt.topologies.wirings import (
     FAMILY_NAMES,
     WiringRequest,
     check_bandwidth,
+    read_switched_graph,
     read_wiring_file,
     search_wirings,
 )
@@ -32,7 +35,7 @@ WIRED_DIRECTLY = ("best", *FAMILY_NAMES, FULL_MESH)
 
 @dataclass(frozen=True, eq=False)
 class Wiring:
-    """A topology without switches whose ports are all alike.
+    """A topology whose ports are all alike, with switches only where a file has them.
 
     Attributes
     ----------
@@ -68,7 +71,7 @@ class Wiring:
     @property
     def idle_ports(self) -> int:
         """Ports without a link out."""
-        return self.servers * self.ports - int(self.topology.ports.sum())
+        return self.servers * self.ports - int(self.topology.ports[self.topology.src < self.servers].sum())
 
 
 def check_size(servers: int, links: int) -> None:
@@ -95,10 +98,13 @@ def wiring_of(name: str, topology: Topology, ports: int | None = None) -> Wiring
     InvalidInput
         For switches, ports that differ in bandwidth, or servers that differ in ports where ``ports`` is not given.
     """
-    count = ports_of_all(topology, ports)
+    return Wiring(name, topology, ports_of_all(topology, ports), _links_of(topology))
+
+
+def _links_of(topology: Topology) -> str:
     back = topology.link_ids(topology.dst, topology.src)
     duplex = bool((back >= 0).all() and (topology.ports[back] == topology.ports).all())
-    return Wiring(name, topology, count, "duplex" if duplex else "directed")
+    return "duplex" if duplex else "directed"
 
 
 def stride_wiring(
@@ -176,6 +182,12 @@ def read_wiring(
         With the line or the place in JSON, as there; for more servers or links than are scheduled for; if the links
         in the file have another bandwidth.
     """
+    switched = read_switched_graph(path, bandwidth_bps or usual_bps)
+    if switched is not None:
+        into, out = (
+            np.bincount(end, switched.ports)[: switched.servers] for end in (switched.dst, switched.src)
+        )
+        return Wiring(str(path), switched, int(max(into.max(), out.max())), _links_of(switched))
     made, _ = read_wiring_file(path, links, degree or 0)
     check_size(made.servers, len(made.arcs[0]))
     said = made.recipe.get("bandwidth_bps")

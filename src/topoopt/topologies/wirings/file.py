@@ -18,8 +18,10 @@ from topoopt.base.answers import fields_of
 from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput, shown
 from topoopt.base.units import format_bandwidth
+from topoopt.catalog import DEFAULT_LATENCY_S
 from topoopt.schema.files import checked, parse_json, read_text, validated, with_line, write_atomically
 from topoopt.topologies.direct_wiring import DirectWiring, WiredRing, turns, wiring_of_arcs
+from topoopt.topologies.topology import Topology
 from topoopt.topologies.wirings.dot import dot_graph
 from topoopt.topologies.wirings.file_model import (
     EXPORTED,
@@ -42,6 +44,7 @@ from topoopt.topologies.wirings.foreign_graph import (
 )
 from topoopt.topologies.wirings.link_list import listed_graph, listed_wiring, refuse_parts
 from topoopt.topologies.wirings.ns3_topology import is_ns3_topology, ns3_graph
+from topoopt.topologies.wirings.switched_graph import switched_topology
 
 _MOST_NAMED = 4  # lines of a server's other cables
 SYNTAX = "node-link JSON"
@@ -130,6 +133,26 @@ def read_wiring_file(
         if asked not in (None, 0, has) and not only_listed:
             raise InvalidInput(f"{word}: {path} says {has}, got {asked}; leave it out")
     return made, ports
+
+
+def read_switched_graph(path: str | Path, usual_bps: float) -> Topology | None:
+    """Return the accelerators and switches of a graph file; None for one without switches, and for other files.
+
+    Raises
+    ------
+    InvalidInput
+        As :func:`~topoopt.topologies.wirings.switched_graph.switched_topology`, with the name of the file.
+    """
+    text = read_text(path)
+    try:
+        document = parse_json(text, str(path), foreign=True) if text.lstrip().startswith(("{", "[")) else None
+        graph = foreign_graph(text, document, path)
+    except InvalidInput:
+        return None  # read_wiring_file says why
+    try:
+        return switched_topology(graph, usual_bps, DEFAULT_LATENCY_S)
+    except InvalidInput as error:
+        raise InvalidInput(f"{path}: {error}") from None
 
 
 def check_bandwidth(path: str | Path, said_bps: object, asked_bps: float | None) -> None:
