@@ -142,7 +142,7 @@ def packed_trees(topology: Topology) -> PackedTrees | None:
             links[before, behind] = max(links[before, behind], links[before, switch] + links[switch, behind])
     src, dst = np.nonzero(capacity)
     joined = topology_from_arrays(topology.family, n, src, dst, 1.0, 0.0)
-    ports = capacity[src, dst] * (common / tight.ratio.numerator)
+    ports = np.asarray(capacity[src, dst] * (common / tight.ratio.numerator), np.float64)
     trees = packed(n, src, dst, capacity[src, dst], per_root)
     return PackedTrees(joined, ports, links[src, dst], per_root, *trees)
 
