@@ -157,6 +157,8 @@ def read_wiring(
 ) -> Wiring:
     """Return the wiring of a file; see :func:`topoopt.topologies.wirings.read_wiring_file`.
 
+    Where servers have different numbers of links, all have as many ports as the one with most.
+
     Parameters
     ----------
     bandwidth_bps
@@ -167,7 +169,7 @@ def read_wiring(
     InvalidInput
         With the line or the place in JSON, as there; for more servers or links than are scheduled for.
     """
-    made, _ = read_wiring_file(path, links, degree)
+    made, _ = read_wiring_file(path, links, degree, regular=False)
     check_size(made.servers, len(made.arcs[0]))
     said = made.recipe.get("bandwidth_bps")
     if bandwidth_bps is None:

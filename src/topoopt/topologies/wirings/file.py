@@ -84,7 +84,11 @@ def wiring_attributes(wiring: DirectWiring, ports: PortedLinks) -> dict[str, Any
 
 
 def read_wiring_file(
-    path: str | Path, links: str | None = None, degree: int | None = None, only_listed: bool = False
+    path: str | Path,
+    links: str | None = None,
+    degree: int | None = None,
+    only_listed: bool = False,
+    regular: bool = True,
 ) -> tuple[DirectWiring, PortedLinks | None]:
     """Return the wiring of a file, and the ports of its links, if the file has them.
 
@@ -102,6 +106,8 @@ def read_wiring_file(
         Ports of a server; of fewer links, ports are idle.
     only_listed : bool
         Whether these two apply only to files without them, and are not compared with those of others.
+    regular : bool
+        Whether servers with fewer links than others are refused where no ``degree`` is given; else ports are idle.
 
     Raises
     ------
@@ -118,7 +124,7 @@ def read_wiring_file(
         if said != FORMAT:
             graph = foreign_graph(text, document, path)
             if graph.says.get("format") != EXPORTED:
-                return listed_wiring(graph, links, degree, only_listed)
+                return listed_wiring(graph, links, degree, only_listed, regular)
             document = exported_document(graph)
         made, ports = written_wiring(checked(document, place), text, place)
     except InvalidInput as error:

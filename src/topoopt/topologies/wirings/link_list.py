@@ -21,13 +21,16 @@ from topoopt.topologies.direct_wiring import DirectWiring, wiring_of_arcs
 from topoopt.topologies.metrics import hops_from, trees_to
 from topoopt.topologies.wirings.file_model import PortedLinks
 from topoopt.topologies.wirings.foreign_graph import (
+    LINK_WORDS,
     ForeignGraph,
     ForeignLink,
     ForeignNode,
     bandwidth_of_links,
     latency_of_links,
+    meant,
     node_name,
     ports_of_links,
+    refuse_misspelled,
 )
 
 SYNTAX = "list of links"
@@ -36,6 +39,37 @@ _TO = (
     *("target", "dst", "destination", "to", "target_server", "server_b", "node_b", "to_server", "host_b"),
     "b_server",
 )
+_REMARKS = (
+    *(
+        "id",
+        "name",
+        "label",
+        "comment",
+        "comments",
+        "note",
+        "notes",
+        "description",
+        "color",
+        "status",
+        "weight",
+        "key",
+    ),
+    *(
+        "cable",
+        "cable_id",
+        "cable_type",
+        "type",
+        "media",
+        "length",
+        "length_m",
+        "panel",
+        "rack",
+        "rack_a",
+        "rack_b",
+    ),
+    *("ocs", "nic_a", "nic_b", "circuit_id", "action", "step"),
+)
+"""Columns about a link that are passed over; the last ones are those of a patch list."""
 _TWO = 2
 _NUMBERS = re.compile(r"\s*(\d+)\s*(?:->|--|-)\s*(\d+)\s*")
 _ARROW = re.compile(r"\s*(?:->|--|—|–)\s*|\s+-\s+")
@@ -44,6 +78,9 @@ _Line = tuple[int, str]
 _KINDS = ("type", "kind", "role", "node_type", "device", "device_type", "category", "class")
 _SWITCHES = re.compile(
     r".*switch.*|router|leaf|spine|tor|ocs|core|aggregation|patch.?panel|panel", re.IGNORECASE
+)
+_SWITCH_NAME = re.compile(
+    r"(?:^|.*[^a-z])(?:tor|leaf|spine|router|(?:nv|ib)?switch)[-_. ]?\d*", re.IGNORECASE
 )
 _NAMES = ("name", "label", "hostname")
 _NO_LABEL = ("", r"\N")  # what Graphviz writes for the name itself
@@ -67,7 +104,11 @@ _Row = tuple[ForeignLink, int, int]  # a link, its two ends
 
 
 def listed_wiring(
-    graph: ForeignGraph, links: str | None, degree: int | None, only_listed: bool = False
+    graph: ForeignGraph,
+    links: str | None,
+    degree: int | None,
+    only_listed: bool = False,
+    regular: bool = True,
 ) -> tuple[DirectWiring, PortedLinks | None]:
     """Return the wiring of such a file, and the ports of its links if all are given; see ``read_wiring_file``."""
     if not graph.links:
@@ -75,6 +116,7 @@ def listed_wiring(
     numbers = numbered(graph)
     rows = [(link, numbers.number[link.ends[0]], numbers.number[link.ends[1]]) for link in graph.links]
     for link, a, b in rows:
+        refuse_misspelled(link)
         if a == b:
             raise InvalidInput(f"{link.place}: {numbers.shown(a)} is linked to itself; name two servers")
     said = None if graph.directed is None else ("directed" if graph.directed else "duplex")
@@ -91,7 +133,7 @@ def listed_wiring(
         recipe["said"] = "every cable both ways"
     directed = kind == "directed"
     servers = len(numbers.number)
-    port_count = _checked_ports(rows, numbers, servers, directed, degree)
+    port_count = _checked_ports(rows, numbers, directed, degree, regular)
     src, dst = np.array([(a, b) for _, a, b in rows], np.int64).T
     arcs = (src, dst) if directed else (np.concatenate([src, dst]), np.concatenate([dst, src]))
     made = wiring_of_arcs(GIVEN, kind, servers, port_count, arcs, recipe)
@@ -125,9 +167,10 @@ def _ports(
 
 
 def _checked_ports(
-    rows: Sequence[_Row], numbers: Numbering, servers: int, directed: bool, degree: int | None
+    rows: Sequence[_Row], numbers: Numbering, directed: bool, degree: int | None, regular: bool
 ) -> int:
     """Return the ports of a server; refuse the link for which one has none left, and servers that have other ports."""
+    servers = len(numbers.number)
     out, into = [0] * servers, [0] * servers
     for link, a, b in rows:
         for taken, server, way in ((out, a, "out"), (into, b, "in")):
@@ -152,7 +195,7 @@ def _checked_ports(
         server = out.index(most) if most in out else into.index(most)
         raise InvalidInput(f"{numbers.shown(server)} has {most} ports, expected at most {MOST['degree']}")
     usual = int(np.bincount(out + into).argmax())
-    for server in range(servers if degree is None else 0):
+    for server in range(servers if degree is None and regular else 0):
         for way, count in (("out", out[server]), ("in", into[server])):
             if count != usual:
                 raise InvalidInput(
@@ -181,6 +224,13 @@ def numbered(graph: ForeignGraph) -> Numbering:
                     f"{node.place}: node {node.name} is a switch ({word} {shown(value)}), and a wiring joins servers "
                     "directly; leave switches out; fabrics with switches have names, such as fat-tree"
                 )
+    ends = ((link.place, end) for link in graph.links for end in link.ends)
+    for place, name in (*((node.place, node.name) for node in graph.nodes), *ends):
+        if _SWITCH_NAME.fullmatch(name):
+            raise InvalidInput(
+                f"{place}: node {name} is a switch by its name, and a wiring joins servers directly; leave switches "
+                "and NICs out, or rename it; fabrics with switches have names, such as fat-tree"
+            )
     declared = [node.name for node in graph.nodes]
     if len(set(declared)) < len(declared):
         again = next(node for index, node in enumerate(graph.nodes) if node.name in declared[:index])
@@ -277,11 +327,34 @@ def listed_graph(text: str) -> ForeignGraph:
     # the sign that stands in every line, as a table has it; "" for blanks and arrows
     separator = next((sign for sign in ",;\t" if all(sign in line for _, line in lines)), "")
     columns = [word.lower().replace(" ", "_") for word in _fields(lines[0], separator)]
-    found = [[columns.index(word) for word in words if word in columns] for words in (_FROM, _TO)]
-    ends = (found[0][0], found[1][0]) if all(found) else None
-    if ends is not None:
+    found = [[column for column, word in enumerate(columns) if word in words] for words in (_FROM, _TO)]
+    if any(found):
+        _check_columns(f"line {lines[0][0]}", columns, found)
+        ends = found[0][0], found[1][0]
         return ForeignGraph(SYNTAX, (), tuple(_tabled(lines[1:], separator, columns, ends)))
     return ForeignGraph(SYNTAX, (), tuple(_pairs(lines, separator)))
+
+
+def _check_columns(place: str, columns: Sequence[str], found: Sequence[Sequence[int]]) -> None:
+    """Refuse a header that does not name each end once, or has columns that are unknown or stand twice."""
+    known = (*_FROM, *_TO, *LINK_WORDS, *_REMARKS)
+    for number, word in enumerate(columns):
+        if word not in known:
+            near = meant(word, (*_FROM[:1], *_TO[:1], *LINK_WORDS), 0.6)
+            hint = (
+                f"did you mean {near}? Or "
+                if near
+                else "expected such as source, target, bandwidth, latency; "
+            )
+            raise InvalidInput(
+                f"{place}: unknown column {shown(word)}; {hint}leave it out, or name it comment"
+            )
+        if word in columns[:number]:
+            raise InvalidInput(f"{place}: column {shown(word)} stands twice")
+    for words, there in zip((_FROM, _TO), found, strict=True):
+        if len(there) != 1:
+            said = ", ".join(columns[column] for column in there) or "none"
+            raise InvalidInput(f"{place}: expected one column {words[0]}, got {said}")
 
 
 def _fields(line: _Line, separator: str) -> list[str]:
