@@ -25,7 +25,7 @@ class ForeignFile(InvalidInput):
 
 @dataclass(frozen=True, slots=True)
 class ForeignFormat:
-    """A row of the table: description with its article, what to give instead, and how a file is known."""
+    """A row of the table: description with its article, the remedy, and how a file is known."""
 
     words: str
     remedy: str
@@ -60,7 +60,7 @@ def refuse_foreign(data: bytes, place: str) -> None:
     Raises
     ------
     ForeignFile
-        With the format, and what to give instead.
+        With the format and the remedy.
     """
     if (found := foreign_format(data)) is not None:
         raise ForeignFile(f"{place}: is {found.words}; {with_file(found.remedy, place)}")
