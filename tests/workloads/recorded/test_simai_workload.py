@@ -84,7 +84,10 @@ def test_a_simulation_has_the_same_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (TENSOR.replace(" pp: 1", " pp: 4"), "line 1: pp: 4: pipeline stages are not read; give the model by its name"),
+        (
+            TENSOR.replace(" pp: 1", " pp: 4"),
+            "line 1: pp: 4: pipeline stages are not read; give the model by its name",
+        ),
         (TENSOR.replace("all_gpus: 8", "all_gpus: 12"), "line 1: all_gpus 12 is no multiple of 8"),
         (
             TENSOR.replace("all_gpus: 8", "all_gpus: many"),

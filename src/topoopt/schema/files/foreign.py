@@ -76,9 +76,10 @@ def foreign_format(data: bytes) -> ForeignFormat | None:
     for one in foreign_formats():
         if one.begins and data.startswith(one.begins):
             return one
-    if b"\0" in data[:1000]:
+    wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    if b"\0" in data[:1000] and not wide:
         return None
-    text = data[:LOOKED_AT].decode("utf-8", "replace").lstrip("\ufeff")
+    text = data[:LOOKED_AT].decode("utf-16" if wide else "utf-8", "replace").lstrip("\ufeff")
     lines = [line[:_LONGEST] for line in text.splitlines()[:_LINES] if line.strip()]
     keys = _keys(text, lines)
     header = next((line for line in lines if not line.startswith("#")), "")
