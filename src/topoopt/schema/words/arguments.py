@@ -26,7 +26,6 @@ TEXT_LISTS: dict[str, Callable[[], Iterable[str]]] = {}
 _TAKEN: Mapping[str, Sequence[str]] = {
     "calibration": ("calibration", "device-profile"),
     "cluster": ("cluster",),
-    "inventory": ("inventory",),
     "power": ("watts",),
     "prices": ("prices",),
     "profile_file": ("device-profile", "flexnet-profile"),
