@@ -71,7 +71,9 @@ def test_the_first_sentence_recommends_a_network(plan: Plan) -> None:
     assert tied.sentence.endswith("per iteration; torus is as fast within the error, and not cheaper.")
     assert tied.reasons["as fast"] == "torus ($80 k), within the error"
     alike = [fabric("torus", 17.4, 80e3), fabric("expander", 17.4, 80e3)]
-    assert advised(*ISSUE[:2], *alike).sentence.endswith(", the cheapest of 3 that are as fast within the error.")
+    assert advised(*ISSUE[:2], *alike).sentence.endswith(
+        ", the cheapest of 3 that are as fast within the error."
+    )
     assert advised(ISSUE[1], *alike).sentence == (
         "The network does not limit this job: all 3 are as fast within the error. Take rail for $77.6 k, 17.38 ms per "
         "iteration."

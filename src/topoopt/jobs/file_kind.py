@@ -20,7 +20,6 @@ from topoopt.schema.files import (
     read_bytes,
     with_file,
 )
-from topoopt.schema.words import WRONG_FILES
 from topoopt.workloads.recorded import begins_as_workload, is_recorded
 
 _BY_SUFFIX = {
@@ -146,26 +145,6 @@ KINDS: Mapping[str, FileKind] = {
     "page": FileKind("a page for browsers", "the plan that it shows was written by topoopt plan as out=FILE"),
 }
 """Kinds by name, in the order of the data flow."""
-_EXPECTED: Mapping[str, Sequence[str]] = {
-    "calibration": ("calibration", "device-profile"),
-    "cluster": ("cluster",),
-    "inventory": ("inventory",),
-    "power": ("watts",),
-    "prices": ("prices",),
-    "profile_file": ("device-profile", "flexnet-profile"),
-    "rates": ("rates",),
-    "runs": ("runs",),
-    "trace": ("trace", "request-trace"),
-    "wiring": ("wiring", "plan"),
-}
-"""Kinds that a word of several verbs takes; ``expecting`` states those of the files that verbs are about."""
-
-
-def _wrong_of_word(word: str, path: str) -> InvalidInput | None:
-    return wrong_kind(path, *_EXPECTED[word]) if word in _EXPECTED else None
-
-
-WRONG_FILES["jobs"] = _wrong_of_word
 
 
 def wrong_kind(path: str, *expected: str) -> InvalidInput | None:

@@ -226,9 +226,7 @@ def advice(rows: Sequence[ComparedFabric], share: float | None = None) -> Advice
     saves = "by more than that saves" if weighed else ""
     offer = f"{name(best)} for {usd(best.cost_usd)}, {format_time(_time_s(best))} per iteration"
     if len(near) == len(others) > 1:
-        sentence = (
-            f"The network does not limit this job: all {len(rows)} are as fast within the error. Take {offer}."
-        )
+        sentence = f"The network does not limit this job: all {len(rows)} are as fast within the error. Take {offer}."
     else:
         sentence = f"Recommended: {offer}{_why(near, cheaper, slower, faster, name)}."
     reasons = {

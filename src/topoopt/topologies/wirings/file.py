@@ -88,7 +88,11 @@ def wiring_attributes(wiring: DirectWiring, ports: PortedLinks) -> dict[str, Any
 
 
 def read_wiring_file(
-    path: str | Path, links: str | None = None, degree: int | None = None, only_listed: bool = False
+    path: str | Path,
+    links: str | None = None,
+    degree: int | None = None,
+    only_listed: bool = False,
+    regular: bool = True,
 ) -> tuple[DirectWiring, PortedLinks | None]:
     """Return the wiring of a file, and the ports of its links, if the file has them.
 
@@ -103,10 +107,11 @@ def read_wiring_file(
         ``duplex``: each link is a cable. ``directed``: a fiber from the first to the second. By default as in the
         file, else duplex; if the file has the reverse of every link, each such pair is one cable.
     degree : int, optional
-        Ports of a server; of fewer links, ports are idle. 0: those of the server with most links. By default all
-        servers must have equally many links.
+        Ports of a server; of fewer links, ports are idle.
     only_listed : bool
         Whether these two apply only to files without them, and are not compared with those of others.
+    regular : bool
+        Whether servers with fewer links than others are refused where no ``degree`` is given; else ports are idle.
 
     Raises
     ------
@@ -123,14 +128,14 @@ def read_wiring_file(
         if said != FORMAT:
             graph = foreign_graph(text, document, path)
             if graph.says.get("format") != EXPORTED:
-                return listed_wiring(graph, links, degree, only_listed)
+                return listed_wiring(graph, links, degree, only_listed, regular)
             document = exported_document(graph)
         made, ports = written_wiring(checked(document, place), text, place)
     except InvalidInput as error:
         raise InvalidInput(with_line(str(error), text, place)) from None
     given: tuple[tuple[str, Any, Any], ...] = (("links", links, made.links), ("degree", degree, made.degree))
     for word, asked, has in given:
-        if asked not in (None, 0, has) and not only_listed:
+        if asked not in (None, has) and not only_listed:
             raise InvalidInput(f"{word}: {path} says {has}, got {asked}; leave it out")
     return made, ports
 

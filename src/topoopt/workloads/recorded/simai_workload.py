@@ -1,4 +1,4 @@
-"""Workloads of SimAI, which AICB and ``topoopt export`` write: the layers of a training step, and who sends what.
+"""Workloads of SimAI, which AICB and ``topoopt export`` write: the layers of a training step, and what is sent.
 
 The first line has the degrees of parallelism, the second the number of layers. A layer is a line: its name, -1, and of
 the forward pass, of the gradient of its inputs and of that of its weights each the time in nanoseconds, a collective
@@ -120,8 +120,8 @@ def simai_workload(text: str, place: str) -> SimaiWorkload:
     ranks, tp, ep = degrees["ranks"], degrees["tp"], degrees["ep"]
     if degrees["pp"] > 1:
         raise InvalidInput(
-            f"{place}: line 1: pp: {degrees['pp']}: pipeline stages are not read; name the model, such as topoopt plan "
-            f"llama3-70b --pp {degrees['pp']}"
+            f"{place}: line 1: pp: {degrees['pp']}: pipeline stages are not read; give the model by its name, with as "
+            "many of them, to topoopt plan"
         )
     if ranks % (tp * ep):
         raise InvalidInput(
@@ -170,7 +170,7 @@ def _whole(text: str, place: str, least: int, most: int) -> int:
 
 
 def simai_recording(text: str, place: str) -> Recording:
-    """Return what rank 0 calls in a step; all other ranks do the same in groups of theirs. Errors as the reader's."""
+    """Return the calls of rank 0 in a step; all other ranks do the same in groups of theirs. Errors as the reader's."""
     workload = simai_workload(text, place)
     calls = Calls()
     for one in workload.passes:
