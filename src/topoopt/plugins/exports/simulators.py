@@ -27,7 +27,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from topoopt.base.errors import Infeasible
+from topoopt.base.units import format_bandwidth
 from topoopt.catalog import find_accelerator
+from topoopt.plans import Plan
 from topoopt.plugins.exports.deployment import Contents, Deployment
 from topoopt.routing import path_arrays, used_paths
 from topoopt.search import task_graph_of
@@ -47,6 +49,15 @@ RUN = f"""\
   --system-configuration=system.json \\
   --network-configuration=network.yml \\
   --remote-memory-configuration=remote_memory.json
+"""
+NETWORK = """\
+# A server's link has {link}, and its AllReduces send {used} on all of its links together. ASTRA-sim's collective sends
+# on {theirs} at a time, so each gets as much as makes it last as long as the plan's. What one server sends
+# to another gets this bandwidth, too.
+topology: [ {shape} ]
+npus_count: [ {servers} ]
+bandwidth: [ {gib} ]  # 2^30 bytes a second
+latency: [ {latency} ]  # ns
 """
 HOST_LATENCY_MS = 1e-6
 """Latency between a host and its own switch: a nanosecond, since ns-3 takes zero for none."""
@@ -227,12 +238,24 @@ def astra_sim(deployment: Deployment) -> Contents:
     Infeasible
         If the wiring is neither a ring in the order of ranks, nor joins all pairs, with links that are alike.
     """
-    topology = deployment.plan.fabric.topology
+    plan, topology = deployment.plan, deployment.plan.fabric.topology
     shape = _shape(topology)
-    gib, latency_ns = topology.bandwidth_bps[0] / 8 / _GIB, topology.latency_s[0] * 1e9
-    network = (
-        f"topology: [ {shape} ]\nnpus_count: [ {topology.servers} ]\n"
-        f"bandwidth: [ {gib:.9g} ]  # 2^30 bytes a second\nlatency: [ {latency_ns:.9g} ]  # ns\n"
+    if (devices := 1 + int(task_graph_of(plan.job, plan.strategy).accelerator.max(initial=0))) > 1:
+        raise Infeasible(
+            f"a rank of ASTRA-sim computes one operator at a time; this plan computes on {devices} devices of a "
+            "server; plan fewer stages a server, or give the traces of format chakra to topoopt simulate"
+        )
+    link_bps, latency_ns = topology.bandwidth_bps[0], topology.latency_s[0] * 1e9
+    theirs = 1 if shape == "Ring" else topology.servers - 1
+    bandwidth_bps = link_bps * (_links_on_rings(plan) or theirs) / theirs
+    network = NETWORK.format(
+        shape=shape,
+        servers=topology.servers,
+        gib=f"{bandwidth_bps / 8 / _GIB:.9g}",
+        latency=f"{latency_ns:.9g}",
+        link=format_bandwidth(link_bps),
+        used=format_bandwidth(bandwidth_bps * theirs),
+        theirs=f"{theirs} link{'s' * (theirs > 1)}",
     )
     files = {
         "network.yml": network,
@@ -241,6 +264,21 @@ def astra_sim(deployment: Deployment) -> Contents:
         "run.sh": RUN,
     }
     return files
+
+
+def _links_on_rings(plan: Plan) -> float:
+    """Return how many links of a server AllReduces of the largest group send on; 0 if they take no ring."""
+    largest = max(plan.fabric.rings, key=len, default=())
+    if not largest or "bfb" in plan.outcome.algorithms:
+        return 0
+    n = plan.fabric.topology.servers
+    used = {
+        edge
+        for ring in plan.fabric.rings[largest]
+        for src, dst in (ring.edges(),)
+        for edge in (src * n + dst).tolist()
+    }
+    return len(used) / len(largest)
 
 
 def system(algorithm: str) -> dict[str, object]:
