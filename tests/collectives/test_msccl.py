@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -93,6 +94,64 @@ def test_a_gather_has_its_own_part_as_input() -> None:
     root = ElementTree.fromstring(msccl_xml(broadcast_schedule(diamond(), 2), "diamond", SIZES))
     assert (root.attrib["coll"], root.attrib["nchunksperloop"]) == ("allgather", "16")
     assert (root[0].attrib["i_chunks"], root[0].attrib["o_chunks"]) == ("2", "16")
+
+
+def out_of_place(text: str) -> list[list[tuple[int, int] | None]]:
+    """Return the outputs where they are no part of the inputs, as the public verifier runs a file.
+
+    References
+    ----------
+    .. [1] github.com/dromniscience/MSCCL-XML-Verifier, ``src/common``: it takes ``outofplace="1"`` alone, a message
+       has the places of its send and of its receive, which must be the same, and a step waits for one with ``hasdep``.
+    """
+    root = ElementTree.fromstring(text)
+    assert root.attrib["outofplace"] == "1"
+    buffers: dict[tuple[int, str], list[tuple[int, int] | None]] = {}
+    mail, done, todo = dict[tuple[int, int, str], list[Any]](), set[tuple[int, str, str]](), list[Any]()
+    for rank, gpu in enumerate(root):
+        buffers[rank, "i"] = [(rank, chunk) for chunk in range(int(gpu.attrib["i_chunks"]))]
+        buffers[rank, "o"] = [None] * int(gpu.attrib["o_chunks"])
+        todo += [(rank, tb.attrib, [step.attrib for step in tb]) for tb in gpu]
+    for _ in range(10_000):
+        for rank, tb, steps in todo:
+            step = steps[0] if steps else {"depid": "-1", "type": ""}
+            if step["depid"] != "-1" and (rank, step["depid"], step["deps"]) not in done:
+                continue
+            sent = mail.setdefault((rank, int(tb["send"]), tb["chan"]), [])
+            heard = mail.setdefault((int(tb["recv"]), rank, tb["chan"]), [])
+            places = tuple(step.get(key) for key in ("srcbuf", "srcoff", "dstbuf", "dstoff", "cnt"))
+            if not steps or (step["type"] == "r" and not heard):
+                continue
+            count, here, there = (int(step[key]) for key in ("cnt", "srcoff", "dstoff"))
+            moved = buffers[rank, step["srcbuf"]][here : here + count] if step["type"] in ("s", "cpy") else []
+            if step["type"] == "s":
+                assert None not in moved
+                sent.append((places, moved))
+            elif step["type"] == "r":
+                said, moved = heard.pop(0)
+                assert said == places
+            if step["type"] in ("r", "cpy"):
+                buffers[rank, step["dstbuf"]][there : there + count] = moved
+            if step["hasdep"] == "1":
+                done.add((rank, tb["id"], step["s"]))
+            steps.pop(0)
+    assert not any(steps for _, _, steps in todo)
+    assert not any(mail.values())
+    return [buffers[rank, "o"] for rank in range(len(root))]
+
+
+@pytest.mark.parametrize("transfers", [transfers_of(all_gather(5)), broadcast_schedule(diamond(), 2)])
+def test_a_gather_runs_out_of_place_too(transfers: Transfers) -> None:
+    text, own = msccl_xml(transfers, "gather", SIZES), transfers.chunks // transfers.ranks
+    whole = [(rank, chunk) for rank in range(transfers.ranks) for chunk in range(own)]
+    assert out_of_place(text) == [whole] * transfers.ranks
+    assert 'inplace="1" outofplace="1"' in text  # what is copied is then where it belongs
+
+
+def test_an_all_to_all_runs_out_of_place() -> None:
+    text = msccl_xml(transfers_of(ALGORITHMS["pairwise"].schedules[0](6)), "all", SIZES)
+    assert out_of_place(text) == [[(src, dst) for src in range(6)] for dst in range(6)]
+    assert 'inplace="0" outofplace="1"' in text
 
 
 def test_what_is_spoiled_is_noticed() -> None:

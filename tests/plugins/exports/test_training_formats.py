@@ -153,7 +153,7 @@ def test_nccl_has_a_channel_for_each_ring_on_a_nic_of_its_own(plan: topoopt.Plan
         first, *inside, last = channel
         assert (first.tag, last.tag) == ("net", "net")
         assert int(first.attrib["dev"], 16) == int(last.attrib["dev"], 16) == number
-        assert [int(gpu.attrib["dev"], 16) for gpu in inside] == list(range(len(inside)))
+        assert [gpu.attrib for gpu in inside] == [{"dev": f"{place:x}"} for place in range(len(inside))]
 
 
 def test_a_tenth_nic_and_later_ones_are_hexadecimal() -> None:
