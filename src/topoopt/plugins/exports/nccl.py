@@ -70,12 +70,15 @@ _PARTS = {"reduce-scatter": reduce_scatter, "all-gather": all_gather}
 """Halves of an AllReduce that some jobs ask for on their own."""
 CAPABILITIES = {
     "Volta": 70,
+    "Turing": 75,
     "Ampere": 80,
     "Ampere GA102": 86,
     "Ada": 89,
     "Hopper": 90,
     "Blackwell": 100,
     "Blackwell Ultra": 103,
+    "Blackwell GB202": 120,
+    "Blackwell GB10": 121,
 }
 """CUDA's compute capability by architecture (NVIDIA's list of CUDA GPUs)."""
 _LANES = 'link_speed="16.0 GT/s PCIe" link_width="16"'
