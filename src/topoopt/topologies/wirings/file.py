@@ -43,7 +43,7 @@ from topoopt.topologies.wirings.link_list import listed_graph, listed_wiring, re
 
 _MOST_NAMED = 4  # lines of a server's other cables
 SYNTAX = "node-link JSON"
-_KEYS = ("edges", "links")  # networkx 3.6 writes the first, and before that it was the second
+_KEYS = ("edges", "links")  # networkx 3.6 writes the first, and before that it was the second; exports have both
 _REMARKS = r"(?:\s+|//[^\n]*\n|/\*.*?\*/|\#[^\n]*\n)*"
 _DOT = re.compile(
     rf"{_REMARKS}(?:strict\s+)?(?:di)?graph\b[^\[\]\n]*\s*\{{|{_REMARKS}(?:strict\s+)?(?:di)?graph\s*\{{",
@@ -198,9 +198,12 @@ def node_link_graph(content: Any) -> ForeignGraph:
         return ForeignGraph(SYNTAX, (), tuple(_links(content, "")))
     if str(content.get("schema", "")).startswith("topoopt-plan/"):
         raise InvalidInput("is a plan; give the wiring file that topoopt topology writes of it")
-    key = next((one for one in _KEYS if isinstance(content.get(one), list)), None)
-    if key is None:
+    keys = [one for one in _KEYS if isinstance(content.get(one), list)]
+    if not keys:
         raise InvalidInput("expected a list of links (edges or links), each with source and target")
+    key = keys[0]
+    if any(content[other] != content[key] for other in keys):
+        raise InvalidInput("edges and links differ; they are the same list for two kinds of readers, keep one")
     nodes, said, directed = content.get("nodes"), content.get("graph"), content.get("directed")
     return ForeignGraph(
         SYNTAX,
