@@ -40,10 +40,14 @@ from topoopt.topologies.wirings.foreign_graph import (
     node_name,
 )
 from topoopt.topologies.wirings.link_list import listed_graph, listed_wiring, refuse_parts
+from topoopt.topologies.wirings.patch_list import is_patch_list, patch_list_graph
 
 _MOST_NAMED = 4  # lines of a server's other cables
 SYNTAX = "node-link JSON"
-_KEYS = ("edges", "links")  # networkx 3.6 writes the first, and before that it was the second; exports have both
+_KEYS = (
+    "edges",
+    "links",
+)  # networkx 3.6 writes the first, and before that it was the second; exports have both
 _REMARKS = r"(?:\s+|//[^\n]*\n|/\*.*?\*/|\#[^\n]*\n)*"
 _DOT = re.compile(
     rf"{_REMARKS}(?:strict\s+)?(?:di)?graph\b[^\[\]\n]*\s*\{{|{_REMARKS}(?:strict\s+)?(?:di)?graph\s*\{{",
@@ -177,6 +181,8 @@ def foreign_graph(text: str, document: Any, path: str | Path = "") -> ForeignGra
         return node_link_graph(document)
     if text.lstrip().startswith("<"):
         return graphml_graph(text)
+    if is_patch_list(text):
+        return patch_list_graph(text)
     if Path(path).suffix.lower() in _DOT_FILES or _DOT.match(text):
         return dot_graph(text)
     if _GML.match(text):
@@ -203,7 +209,9 @@ def node_link_graph(content: Any) -> ForeignGraph:
         raise InvalidInput("expected a list of links (edges or links), each with source and target")
     key = keys[0]
     if any(content[other] != content[key] for other in keys):
-        raise InvalidInput("edges and links differ; they are the same list for two kinds of readers, keep one")
+        raise InvalidInput(
+            "edges and links differ; they are the same list for two kinds of readers, keep one"
+        )
     nodes, said, directed = content.get("nodes"), content.get("graph"), content.get("directed")
     return ForeignGraph(
         SYNTAX,
