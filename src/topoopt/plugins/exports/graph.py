@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
@@ -135,10 +135,7 @@ def wired_graph(deployment: Deployment) -> WiredGraph:
     table = np.array(rows, np.int64).reshape(-1, 4)
     ports = PortedLinks(table[:, 0], table[:, 1], table[:, 2], table[:, 3], wiring.interfaces_per_panel)
     servers = deployment.inventory.servers[: plan.fabric.topology.servers]
-    made = plan_wiring(plan)
-    if len(table) and (most := int(table[:, (1, 3)].max())) >= made.degree:
-        made = replace(made, degree=most + 1)  # of servers whose present wiring has more ports
-    says = {**wiring_attributes(made, ports), "format": EXPORTED, "name": plan.job.name}
+    says = {**wiring_attributes(plan_wiring(plan), ports), "format": EXPORTED, "name": plan.job.name}
     nodes = tuple(
         (server.name, {"number": number, "rack": server.rack, "position": server.position})
         for number, server in enumerate(servers)

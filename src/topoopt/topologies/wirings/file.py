@@ -76,12 +76,14 @@ def write_wiring_file(path: str | Path, wiring: DirectWiring, ports: PortedLinks
 
 
 def wiring_attributes(wiring: DirectWiring, ports: PortedLinks) -> dict[str, Any]:
-    """Return the graph attributes of a wiring file."""
+    """Return the graph attributes of a wiring file; servers may have more ports than the wiring needs."""
+    degree = int(max(wiring.degree, 1 + ports.src_port.max(initial=0), 1 + ports.dst_port.max(initial=0)))
     return {
         "format": FORMAT,
         **fields_of(wiring, "servers", "degree", "links", "family", "group", "recipe"),
+        "degree": degree,
         "interfaces_per_panel": ports.interfaces_per_panel,
-        "idle": list(free_ports(wiring.servers, wiring.degree, wiring.links, _taken(ports, wiring.links))),
+        "idle": list(free_ports(wiring.servers, degree, wiring.links, _taken(ports, wiring.links))),
         "rings": [{"walk": ring.walk.tolist(), "share": ring.share} for ring in wiring.rings],
     }
 
