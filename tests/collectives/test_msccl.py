@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 from tests.collectives.wirings import BPS, complete, diamond, kautz, lifted_128_4
@@ -112,7 +113,8 @@ def out_of_place(text: str) -> list[list[tuple[int, int] | None]]:
         buffers[rank, "i"] = [(rank, chunk) for chunk in range(int(gpu.attrib["i_chunks"]))]
         buffers[rank, "o"] = [None] * int(gpu.attrib["o_chunks"])
         todo += [(rank, tb.attrib, [step.attrib for step in tb]) for tb in gpu]
-    for _ in range(10_000):
+    while any(steps for _, _, steps in todo):
+        left = sum(len(steps) for _, _, steps in todo)
         for rank, tb, steps in todo:
             step = steps[0] if steps else {"depid": "-1", "type": ""}
             if step["depid"] != "-1" and (rank, step["depid"], step["deps"]) not in done:
@@ -135,7 +137,7 @@ def out_of_place(text: str) -> list[list[tuple[int, int] | None]]:
             if step["hasdep"] == "1":
                 done.add((rank, tb["id"], step["s"]))
             steps.pop(0)
-    assert not any(steps for _, _, steps in todo)
+        assert sum(len(steps) for _, _, steps in todo) < left, "thread blocks wait for ever"
     assert not any(mail.values())
     return [buffers[rank, "o"] for rank in range(len(root))]
 
@@ -163,10 +165,28 @@ def test_what_is_spoiled_is_noticed() -> None:
     with pytest.raises(InvalidInput, match=r"before it has it|from one place to another"):
         run_msccl(late)
     circle = re.sub(r'(type="r"[^>]*?)depid="-1" deps="-1"', r'\1depid="0" deps="1"', whole, count=1)
-    with pytest.raises(InvalidInput, match="waits forever"):
+    with pytest.raises(InvalidInput, match=r"is missing|waits forever"):
         run_msccl(circle)
     with pytest.raises(InvalidInput, match="not a file of MSCCL"):
         run_msccl("<algo/>")
+
+
+@pytest.mark.parametrize("name", ["pairwise", "ring"])
+def test_a_spoiled_file_is_one_line_or_chunks_that_do_not_arrive(name: str) -> None:
+    whole = msccl_xml(transfers_of(ALGORITHMS[name].schedules[0](4)), name, SIZES)
+    chance = np.random.default_rng(3)
+    numbers = [found.span(1) for found in re.finditer(r'="(-?\d+|[a-z_]+)"', whole)]
+    noticed = 0
+    for _ in range(150):
+        first, last = numbers[chance.integers(len(numbers))]
+        spoiled = whole[:first] + str(chance.choice(["-2", "7", "999999999999", "x", ""])) + whole[last:]
+        reason = "chunks are missing"
+        try:
+            noticed += run_msccl(spoiled).missing > 0
+        except InvalidInput as error:
+            noticed, reason = noticed + 1, str(error)
+        assert "\n" not in reason
+    assert noticed > 80  # the rest are names of the other side of a message, sizes of buffers and the like
 
 
 def test_too_many_messages_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

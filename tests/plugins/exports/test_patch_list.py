@@ -133,7 +133,8 @@ def test_the_wiring_file_of_fewer_ports_than_there_are_is_read(
     topoopt.export(directed_plan, format="patch-list", present=present, out=tmp_path)
     made, ports = read_wiring_file(tmp_path / "wiring.json")
     assert ports is not None
-    assert (directed_plan.job.cluster.degree, made.degree, 1 + int(ports.src_port.max())) == (2, 4, 4)
+    used = 1 + int(max(ports.src_port.max(), ports.dst_port.max()))
+    assert directed_plan.job.cluster.degree < used == made.degree
 
 
 def ends_of(ports: PortedLinks | None, plan: topoopt.Plan) -> list[Any]:
