@@ -69,9 +69,10 @@ def _subject(source: PlanSource, degree: int | None) -> Subject | VerificationAn
     path = os.fspath(source)
     with expecting(path, "plan", "wiring"):
         text = read_text(path)
-        if text.lstrip().startswith("<algo"):
-            _refuse_degree(path, degree, "a schedule")
-            return verified_schedule(path, text)
+    if text.lstrip().startswith("<algo"):
+        _refuse_degree(path, degree, "a schedule")
+        return verified_schedule(path, text)
+    with expecting(path, "plan", "wiring"):
         document = parse_json(text, path, foreign=True) if text.lstrip().startswith("{") else None
         if not isinstance(document, dict) or not str(document.get("schema", "")).startswith("topoopt-plan/"):
             made, ports = read_wiring_file(path, degree=degree)
