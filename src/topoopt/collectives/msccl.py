@@ -149,11 +149,11 @@ def _blocks(transfers: Transfers) -> list[_Accelerator]:
     own = transfers.chunks // transfers.ranks if gathers else 1
     for rank, accelerator in enumerate(ranks if gathers or transfers.collective == "all-to-all" else ()):
         for part in range(0, own, MOST_COUNT):  # what a rank keeps
-            place, count = rank * own + part, min(MOST_COUNT, own - part)
-            step = _Step("cpy", ("i", part if gathers else rank), ("o", place), count)
+            chunk, count = rank * own + part, min(MOST_COUNT, own - part)
+            step = _Step("cpy", ("i", part if gathers else rank), ("o", chunk), count)
             done = accelerator.add(accelerator.block(-1, -1, 0), step, [])
             if gathers:
-                accelerator.writer.update(dict.fromkeys(range(place, place + count), done))
+                accelerator.writer.update(dict.fromkeys(range(chunk, chunk + count), done))
     for src, dst, first, count, reduce in _messages(transfers):
         if (src, dst) not in channel:
             channel[src, dst] = _next_channel(ranks[src], ranks[dst], 0)
