@@ -159,7 +159,7 @@ class VerificationAnswer:
     kind : str
         ``plan``, ``wiring`` or ``schedule``.
     servers, degree : int
-        Of a schedule its ranks, and most others that one of them sends to.
+        For a schedule its ranks, and the most others that one of them sends to.
     checks : tuple of Check
     """
 

@@ -1,4 +1,4 @@
-"""The wiring that a patch list of ``topoopt export`` leads to: what it keeps and connects, not what it disconnects."""
+"""The wiring that a patch list of ``topoopt export`` leads to: circuits kept and connected, without disconnected ones."""
 
 import csv
 import io
@@ -20,7 +20,7 @@ def is_patch_list(text: str) -> bool:
 
 
 def patch_list_graph(text: str) -> ForeignGraph:
-    """Return the links when all is done: a circuit is what its last row does to it.
+    """Return the links after the last step; the last row of a circuit decides whether it is there.
 
     Ports are in the order of the names of interfaces; a circuit from one half of a port to another (``>``) is a fiber
     that goes one way.

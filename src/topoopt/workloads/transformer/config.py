@@ -161,8 +161,8 @@ NO_DECODER = (
 def read_config(path: str | Path) -> TransformerModel:
     """Return the model of a ``config.json``; it is called after the file, or after its folder.
 
-    Of a model of several kinds of input the language model alone is read; its name says what is left out, and so does
-    every answer about it. Keys unrelated to shapes are ignored.
+    The language model alone is read where there are several kinds of input; the model's name lists the parts that are
+    left out, and so does every answer about it. Keys unrelated to shapes are ignored.
 
     Raises
     ------
@@ -175,7 +175,7 @@ def read_config(path: str | Path) -> TransformerModel:
 
 
 def _named(name: str, config: Mapping[str, Any]) -> str:
-    """Return the name of a model; of one whose language model alone is read, with what is left out."""
+    """Return the name of a model, with the parts left out where its language model alone is read."""
     if _language_model(config) is None:
         return name
     towers = [f"{key}{_tower_size(config[key])}" for key in TOWERS if isinstance(config.get(key), Mapping)]
@@ -273,7 +273,7 @@ def name_key(name: str) -> str:
 
 
 def why_not_modeled(name: str) -> str:
-    """Return what a known model, or family, has that shapes do not describe; empty for others."""
+    """Return the reason why shapes do not describe a known model, or family; empty for others."""
     return _other_models().get(name_key(name), "")
 
 
