@@ -104,7 +104,7 @@ def _check(trace: ChakraTrace) -> None:
 
 
 def _without_delays(trace: ChakraTrace) -> ChakraTrace:
-    """Return the trace without the nodes that are delays of communication, which waits for their predecessors instead."""
+    """Return the trace without delays of communication, which then waits for their predecessors."""
     said = {node.id for node in trace.nodes if EXACT_DURATION in node.attributes}
     delays = {
         node.id: node.waits_for

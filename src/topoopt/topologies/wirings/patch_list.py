@@ -1,4 +1,4 @@
-"""The wiring that a patch list of ``topoopt export`` leads to: circuits kept and connected, without disconnected ones."""
+"""The wiring that a patch list of ``topoopt export`` leads to: circuits kept and connected, not disconnected ones."""
 
 import csv
 import io
