@@ -196,6 +196,8 @@ def test_a_server_is_a_host_with_a_switch_of_its_own(data_parallel: topoopt.Plan
     assert links[0][2:] == ("400Gbps", "0.000001ms")
     assert links[-1][2:] == ("100Gbps", "0.001ms")
     assert json.loads(files["logical_topology.json"]) == {"logical-dims": ["16"]}
+    rings = max(map(len, data_parallel.fabric.rings.values()))
+    assert f"the plan's use {rings} at once" in str(files["README.txt"])
 
 
 def detouring(plan: topoopt.Plan) -> topoopt.Plan:

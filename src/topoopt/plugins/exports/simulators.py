@@ -67,7 +67,9 @@ topology.txt            The plan's wiring: hosts 0 to {last}, and behind each of
 logical_topology.json   --logical-topology-configuration
 system.json             --system-configuration
 Traces and groups are those of format chakra. Routes are ns-3's own: by hops, and where several paths are the shortest,
-hashed over all of them. The plan's routes are shortest paths, too, but their shares of bytes cannot be said.
+hashed over all of them. The plan's routes are shortest paths, too, but their shares of bytes cannot be said. A
+collective of ASTRA-sim is one ring in the order of ranks, which sends in one direction; the plan's use {rings} at once,
+for which system.json has no word: expect its collectives to take longer by as much.
 """
 KINDS = ("A100", "A800", "H100", "H800")
 """Accelerators that SimAI supports."""
@@ -162,11 +164,12 @@ def astra_sim_ns3(deployment: Deployment) -> Contents:
     ]
     lines = [*own, *cable_lines(deployment, n)]
     switches = " ".join(map(str, range(n, 2 * n)))
+    rings = max(map(len, deployment.plan.fabric.rings.values()), default=1)
     return {
         "topology.txt": "\n".join((f"{2 * n} {n} {len(lines)}", switches, *lines)) + "\n",
         "logical_topology.json": json.dumps({"logical-dims": [str(n)]}) + "\n",
         "system.json": json.dumps(system("ring"), indent=1) + "\n",
-        "README.txt": README.format(last=n - 1),
+        "README.txt": README.format(last=n - 1, rings=rings),
     }
 
 
