@@ -44,11 +44,15 @@ from topoopt.topologies.wirings.foreign_graph import (
 )
 from topoopt.topologies.wirings.link_list import listed_graph, listed_wiring, refuse_parts
 from topoopt.topologies.wirings.ns3_topology import is_ns3_topology, ns3_graph
+from topoopt.topologies.wirings.patch_list import is_patch_list, patch_list_graph
 from topoopt.topologies.wirings.switched_graph import switched_topology
 
 _MOST_NAMED = 4  # lines of a server's other cables
 SYNTAX = "node-link JSON"
-_KEYS = ("edges", "links")  # networkx 3.6 writes the first, and before that it was the second
+_KEYS = (
+    "edges",
+    "links",
+)  # networkx 3.6 writes the first, and before that it was the second; exports have both
 _REMARKS = r"(?:\s+|//[^\n]*\n|/\*.*?\*/|\#[^\n]*\n)*"
 _DOT = re.compile(
     rf"{_REMARKS}(?:strict\s+)?(?:di)?graph\b[^\[\]\n]*\s*\{{|{_REMARKS}(?:strict\s+)?(?:di)?graph\s*\{{",
@@ -77,12 +81,14 @@ def write_wiring_file(path: str | Path, wiring: DirectWiring, ports: PortedLinks
 
 
 def wiring_attributes(wiring: DirectWiring, ports: PortedLinks) -> dict[str, Any]:
-    """Return the graph attributes of a wiring file."""
+    """Return the graph attributes of a wiring file; servers may have more ports than the wiring needs."""
+    degree = int(max(wiring.degree, 1 + ports.src_port.max(initial=0), 1 + ports.dst_port.max(initial=0)))
     return {
         "format": FORMAT,
         **fields_of(wiring, "servers", "degree", "links", "family", "group", "recipe"),
+        "degree": degree,
         "interfaces_per_panel": ports.interfaces_per_panel,
-        "idle": list(free_ports(wiring.servers, wiring.degree, wiring.links, _taken(ports, wiring.links))),
+        "idle": list(free_ports(wiring.servers, degree, wiring.links, _taken(ports, wiring.links))),
         "rings": [{"walk": ring.walk.tolist(), "share": ring.share} for ring in wiring.rings],
     }
 
@@ -223,6 +229,8 @@ def foreign_graph(text: str, document: Any, path: str | Path = "") -> ForeignGra
         return node_link_graph(document)
     if text.lstrip().startswith("<"):
         return graphml_graph(text)
+    if is_patch_list(text):
+        return patch_list_graph(text)
     if Path(path).suffix.lower() in _DOT_FILES or _DOT.match(text):
         return dot_graph(text)
     if _GML.match(text):
@@ -244,9 +252,14 @@ def node_link_graph(content: Any) -> ForeignGraph:
         return ForeignGraph(SYNTAX, (), tuple(_links(content, "")))
     if str(content.get("schema", "")).startswith("topoopt-plan/"):
         raise InvalidInput("is a plan; give the wiring file that topoopt topology writes of it")
-    key = next((one for one in _KEYS if isinstance(content.get(one), list)), None)
-    if key is None:
+    keys = [one for one in _KEYS if isinstance(content.get(one), list)]
+    if not keys:
         raise InvalidInput("expected a list of links (edges or links), each with source and target")
+    key = keys[0]
+    if any(content[other] != content[key] for other in keys):
+        raise InvalidInput(
+            "edges and links differ; they are the same list for two kinds of readers, keep one"
+        )
     nodes, said, directed = content.get("nodes"), content.get("graph"), content.get("directed")
     return ForeignGraph(
         SYNTAX,
