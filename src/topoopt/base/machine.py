@@ -4,6 +4,7 @@ import os
 import signal
 import stat
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -42,6 +43,12 @@ def check_private(path: Path) -> None:
         raise PermissionError(f"{path}: belongs to user {found.st_uid}")
     if found.st_mode & 0o022 and sys.platform != "win32":
         raise PermissionError(f"{path}: others may write in it")
+
+
+def kernel_folder() -> Path:
+    """Return the folder of this user for compiled kernels where the package and the home folder cannot be written."""
+    user = os.getuid() if hasattr(os, "getuid") else "here"
+    return Path(tempfile.gettempdir()) / f"topoopt-kernels-{user}"
 
 
 @contextmanager
