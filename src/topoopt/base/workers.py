@@ -95,14 +95,19 @@ def wait_for(part: str, meanwhile: Callable[[], None] = lambda: None) -> None:
 def _second_process() -> dict[str, Event]:
     """Start the process; return an event per part, set when it is on disk."""
     done = {part: Event() for part in PARTS}
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-c", _WORKER],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        start_new_session=True,  # Ctrl-C is for the first process
-    )
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _WORKER],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,  # Ctrl-C is for the first process
+        )
+    except OSError:  # too many files or processes: all is compiled here
+        for event in done.values():
+            event.set()
+        return done
     Thread(target=_listen, args=(process, done), daemon=True).start()
     return done
 
