@@ -84,7 +84,7 @@ def test_results_of_another_shape_are_named_as_such(
             read()
         assert "\n" not in str(refused.value)
     for verb in (topoopt.report, topoopt.studio):
-        with pytest.raises(InvalidInput, match="is what a sweep has stored; topoopt results takes it$"):
+        with pytest.raises(InvalidInput, match=r"is what a sweep has stored; topoopt results takes it$"):
             verb(str(file))
 
 

@@ -175,7 +175,7 @@ def kept(kernel: Any) -> Any:
             kernel._cache = _KernelCache(kernel.py_func)
         except RuntimeError:  # Numba has found no folder that can be written
             folder = str(private_folder(kernel_folder()))
-            os.environ["NUMBA_CACHE_DIR"] = config.CACHE_DIR = folder
+            os.environ["NUMBA_CACHE_DIR"] = vars(config)["CACHE_DIR"] = folder
             kernel._cache = _KernelCache(kernel.py_func)
             text = f"the package and the home folder cannot be written, so kernels are kept in {folder}"
             warnings.warn(text, Note, stacklevel=2)
