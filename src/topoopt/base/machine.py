@@ -29,7 +29,7 @@ def private_folder(path: Path) -> Path:
 
 
 def check_private(path: Path) -> None:
-    """Refuse a folder in which others can write, or that somebody else has put there.
+    """Refuse a folder in which others can write, or that belongs to another user.
 
     Raises
     ------

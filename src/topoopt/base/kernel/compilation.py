@@ -120,7 +120,7 @@ class _CacheFile(IndexDataCacheFile):
 
     Numba numbers the files and writes the index first: of two first runs, or after a kill between the two, it would
     take one version for another. Here a file is named by its version, comes before the index, and has a check sum.
-    What is damaged is as if it were not there.
+    Damaged files are ignored, and written again.
     """
 
     def save(self, key: Hashable, data: object) -> None:

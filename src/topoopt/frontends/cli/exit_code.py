@@ -17,7 +17,7 @@ INTERRUPTED = 130
 """Exit code of a command that Ctrl-C ended."""
 BROKEN_PIPE = 1
 SPENT = (errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT, errno.EAGAIN, errno.ENOMEM)
-"""What a machine has no more of: open files, room on a disk, processes, memory."""
+"""Errors of a machine that has no more open files, room on a disk, processes or memory."""
 
 # The base of all errors that typer's parser raises. It moved from click into typer, so it is named by its child.
 ParserError: type[Exception] = typer.BadParameter.__mro__[2]

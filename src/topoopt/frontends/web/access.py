@@ -23,10 +23,10 @@ POLICY = (
 """No request leaves the server, and no script runs but its own."""
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 PAGES = ("/", "/api")
-"""What a link on any site may open."""
+"""Paths that a link on any site may open."""
 LARGEST_BODY = 100_000
 LINGER_S = 0.5
-"""Time for a client to read that its body is refused; a connection closed at once would reset what it reads."""
+"""Time for a client to read that its body is refused; a connection closed at once would be reset."""
 _HOST = r"(?P<place>(?P<name>\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?)"
 _SENDER = re.compile(rf"null|[a-z][a-z0-9+.-]*://{_HOST}")
 
@@ -137,7 +137,7 @@ def _limited(receive: Receive) -> Receive:
 
 
 def _guarded(send: Send, has_body: bool) -> Send:
-    """Return what sends with our policy; after a request with a body, of which a part may be unread, it hangs up."""
+    """Return a sender that adds our policy; it closes the connection of a request whose body may be unread."""
     too_large = False
 
     async def send_with_policy(message: Message) -> None:

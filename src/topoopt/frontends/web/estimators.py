@@ -140,7 +140,7 @@ class Estimators:
         return estimator
 
     def _heard(self, estimator: _Estimator, form: str, question: Question) -> bytes | str | TopoOptError:
-        """Return what a process says; ``TimeoutError`` says how long it was waited for."""
+        """Return the answer of a process; ``TimeoutError`` names the time that it was waited for."""
         estimator.connection.send((form, question))
         longest_s = LONGEST_FIRST_S  # until it has started, and taken the question
         while estimator.connection.poll(longest_s):

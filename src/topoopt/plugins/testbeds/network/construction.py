@@ -40,7 +40,7 @@ from topoopt.schema.files import parse_json
 PREFIX = "topoopt-"
 """Prefix of our namespaces."""
 STATE_FOLDER = Path("/run/topoopt/testbed")
-"""Folder of the records of testbeds: root's alone, so that nobody else says what is removed."""
+"""Folder of the records of testbeds: root's alone, so that no other user names a testbed to remove."""
 _STATE = "state.json"
 _LONGEST = 1_000_000
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,30}")
@@ -232,7 +232,7 @@ def write_state(state: TestbedState) -> None:
 
 
 def forget(name: str) -> None:
-    """Delete the record of a removed testbed, whatever stands in its place."""
+    """Delete the record of a removed testbed, also a file or a link in its place."""
     place = STATE_FOLDER / name
     if place.is_symlink() or not place.is_dir():
         place.unlink(missing_ok=True)
@@ -241,7 +241,7 @@ def forget(name: str) -> None:
 
 
 def known_states() -> tuple[TestbedState, ...]:
-    """Return all testbeds that are recorded, by name; what else is in their folder is none of them.
+    """Return all testbeds that are recorded, by name; other entries of the folder are ignored.
 
     Raises
     ------
@@ -331,7 +331,7 @@ def _read_state(name: str) -> TestbedState | None:
 
 
 def _damaged(name: str, reason: str, words: Mapping[str, Any]) -> TestbedState:
-    """Return a testbed that is known by its name; of its record only what says whether it is in use."""
+    """Return a testbed that is known by its name; of its record only the owner is used."""
     owner = [words[key] if _is(words.get(key), int) else 0 for key in ("owner", "owner_started")]
     namespaces = namespaces_of(name)
     kept = not (owner[0] and words.get("kept") is False)
