@@ -27,7 +27,8 @@ from topoopt.schema.files import is_file
 from topoopt.workloads.operator_graph import Operator, OperatorGraph, Weight
 from topoopt.workloads.operator_timer import TWO_GRADIENTS
 from topoopt.workloads.programs import tensor_program as roles
-from topoopt.workloads.programs.program_files import SUFFIX, read_exported, read_onnx
+from topoopt.workloads.programs.onnx_model import SUFFIX, read_onnx
+from topoopt.workloads.programs.program_files import read_exported
 from topoopt.workloads.programs.tensor_program import ProgramNode, Tensor, TensorProgram, flops_of
 from topoopt.workloads.zoo.layers import FLOAT_BYTES, INDEX_BYTES
 
