@@ -5,7 +5,7 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from math import isfinite
 from pathlib import Path
@@ -134,10 +134,15 @@ def checked(content: Any, place: str, most: int | None = None, *, foreign: bool 
         For more than :data:`DEEPEST` levels or ``most`` values, keys that are no text, half characters, and numbers
         that are not finite or too large; with the key.
     """
-    pending: list[tuple[tuple[Step, ...], Any]] = [] if _is_plain(content) else [((), content)]
+    pending: list[Iterator[tuple[tuple[Step, ...], Any]]] = (
+        [] if _is_plain(content) else [iter([((), content)])]
+    )
     count = 0
     while pending:
-        where, value = pending.pop()
+        where, value = next(pending[-1], ((), None))
+        if value is None:
+            pending.pop()
+            continue
         count += 1
         if isinstance(value, dict | list):
             if len(where) >= DEEPEST:
@@ -150,11 +155,16 @@ def checked(content: Any, place: str, most: int | None = None, *, foreign: bool 
             if most is None and isinstance(value, list) and all(map(_are_plain_numbers, value)):
                 continue
             _check_keys(value, where, place)
-            items: Iterable[tuple[Any, Any]] = value.items() if isinstance(value, dict) else enumerate(value)
-            pending.extend(((*where, key), inner) for key, inner in items if not _is_plain(inner, key))
+            pending.append(_inner(where, value))
         elif not foreign:
             raise InvalidInput(f"{place}: {dotted(where)}{_refusal(value, where)}")
     return content
+
+
+def _inner(where: tuple[Step, ...], value: Any) -> Iterator[tuple[tuple[Step, ...], Any]]:
+    """Yield what is to be looked at in a list or a mapping."""
+    items: Iterable[tuple[Any, Any]] = value.items() if isinstance(value, dict) else enumerate(value)
+    yield from (((*where, key), inner) for key, inner in items if not _is_plain(inner, key))
 
 
 def dotted(where: Iterable[Step]) -> str:

@@ -14,7 +14,7 @@ from topoopt.schema.files.content import read_bytes
 GZIP, XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
 MOST_PACKING = 100
 """Most bytes for a packed one; traces pack about 20 to 1, and a file that was made to fill the memory 1000 to 1."""
-SMALLEST_LIMIT_BYTES = 16 << 20
+SMALLEST_LIMIT_BYTES = 4 << 20
 _XZ_MEMORY_BYTES = 128 << 20
 """Above the 66 MB that unpacking what ``xz -9`` wrote needs."""
 _PIECE_BYTES = 1 << 20
