@@ -5,6 +5,7 @@ import os
 import re
 import stat
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from math import isfinite
@@ -22,7 +23,10 @@ DEEPEST = 50
 """Levels of lists and mappings; no file of ours has more than ten."""
 MOST_YAML_VALUES = 1_000_000
 """Values of a YAML file, each alias counted with its target."""
-LONGEST_YAML = 2**24
+LONGEST_YAML = 2**22
+"""Characters; reading them takes half a minute."""
+_LONGEST_SEARCHED = 2**17
+"""Characters of JSON in which the line of a repeated key is looked for."""
 Step = int | str
 
 
@@ -112,7 +116,7 @@ def parse_json(text: str, place: str, expected: str = "", *, foreign: bool = Fal
     try:
         return checked(json.loads(text, object_pairs_hook=None if foreign else _once), place, foreign=foreign)
     except _RepeatedKey as error:
-        if len(text) <= LONGEST_YAML:  # JSON is YAML, whose nodes know their lines
+        if len(text) <= _LONGEST_SEARCHED:  # JSON is YAML, whose nodes know their lines
             _refuse_repeated_keys(yaml.compose(text.replace("\t", " "), Loader=yaml.SafeLoader), place)
         raise InvalidInput(f"{place}: {error}") from None
     except json.JSONDecodeError as error:
@@ -243,8 +247,7 @@ class _RepeatedKey(Exception):
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for place, key in enumerate(keys) if key in keys[:place])
+        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
         raise _RepeatedKey(f'key "{twice}" stands twice')
     return made
 
