@@ -66,7 +66,7 @@ def parse_yaml(text: str, place: str) -> Any:
         If the text is not YAML, names a key twice, or has values that :func:`checked` refuses, with line or key.
     """
     if text.lstrip()[:1] in ("{", "["):  # JSON, with tabs too, which YAML does not have between words
-        with suppress(json.JSONDecodeError, RecursionError):
+        with suppress(ValueError, RecursionError):
             json.loads(text)
             return parse_json(text, place)
     if len(text) > LONGEST_YAML:
