@@ -25,8 +25,10 @@ MOST_YAML_VALUES = 1_000_000
 """Values of a YAML file, each alias counted with its target."""
 LONGEST_YAML = 2**22
 """Characters; reading them takes half a minute."""
-_LONGEST_SEARCHED = 2**17
+_LONGEST_SEARCHED = 2**15
 """Characters of JSON in which the line of a repeated key is looked for."""
+_DEEP_KEY = re.compile(rf"(?<![\w\"'-])(?:[\w\"'-]++\s*+\.\s*+){{{DEEPEST}}}")
+"""A key of many parts, which tomllib reads in a time that grows with their square."""
 Step = int | str
 
 
@@ -38,6 +40,8 @@ def parse_toml(text: str, place: str) -> Any:
     InvalidInput
         If the text is not TOML, with the line, or has values that are not portable, with the key.
     """
+    if _DEEP_KEY.search(text):
+        raise InvalidInput(f"{place}: not valid TOML: nested too deeply")
     try:
         return checked(tomllib.loads(text), place)
     except tomllib.TOMLDecodeError as error:

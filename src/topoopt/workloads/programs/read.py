@@ -57,7 +57,7 @@ class Value:
     is_number: bool = True
 
 
-MOST_ORIGINS = 10_000_000
+MOST_ORIGINS = 2_000_000
 """Origins of all tensors together; a tensor of a large language model has a few."""
 NOTHING = Value()
 """A constant, or an omitted argument."""
