@@ -81,7 +81,8 @@ class _Reader:
             if names or "as_none" in argument["arg"]:
                 inputs.extend(names or ("",))
             else:
-                attributes[argument["name"]] = _torch_export_plain(argument["arg"])
+                place = f"{self.path}: {argument['name']}"
+                attributes[argument["name"]] = _torch_export_plain(argument["arg"], place)
         operator = str(row["target"]).removeprefix("torch.ops.")
         operator = operator.rsplit(".", 1)[0] if operator.count(".") > 1 else operator
         # the module that calls an operator, as the model has it; the name in the graph where nothing says it
@@ -122,9 +123,11 @@ def _tensor_names(argument: Mapping[str, Any]) -> tuple[str, ...]:
     return ()
 
 
-def _torch_export_plain(argument: Mapping[str, Any]) -> Any:
+def _torch_export_plain(argument: Mapping[str, Any], place: str) -> Any:
     """Return the value of an argument that is no tensor; a list of sizes without variable ones."""
     for kind, value in argument.items():
+        for number in value if kind == "as_ints" else [value] if kind == "as_int" else []:
+            whole(place, number, -LARGEST, LARGEST)
         if kind == "as_sym_ints":
             return [one.get("as_int") for one in value]
         if kind in ("as_sym_int", "as_sym_float", "as_sym_bool"):
