@@ -126,7 +126,7 @@ def test_a_count_that_is_no_integer_is_refused(what: str, value: str, tmp_path: 
     elif what == "sizes":
         tensor["sizes"][0] = {"as_int": "HERE"}
     elif value != "-1":
-        graph["nodes"][0]["inputs"].append({"name": what, "arg": {"as_ints": ["HERE"]}})
+        graph["nodes"][-1]["inputs"].append({"name": what, "arg": {"as_ints": ["HERE"]}})
     path = tmp_path / "m.pt2"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
         made.writestr("m/models/model.json", json.dumps(content).replace('"HERE"', value))

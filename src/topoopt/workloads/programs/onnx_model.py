@@ -41,9 +41,7 @@ _SLOW = frozenset(
 _BY_VALUE = ("NonZero", "Unique", "Compress")
 """Operators whose outputs are as long as values say, and no longer than their inputs are."""
 _DRAWN = frozenset(("RandomNormalLike", "RandomUniformLike", "Bernoulli"))
-_COMPUTED = {
-    *(roles.CONSTANT, roles.VIEW, roles.POINTWISE, roles.REDUCTION, roles.CONCAT, roles.TABLE),
-}
+_COMPUTED = (roles.CONSTANT, roles.VIEW, roles.POINTWISE, roles.REDUCTION, roles.CONCAT, roles.TABLE)
 _OF_A_SHAPE = ("Shape", "Size")
 ELEMENT_BYTES = {
     **dict.fromkeys((2, 3, 9, 17, 18, 19, 20, 21, 22, 23, 24), 1),
@@ -89,7 +87,8 @@ def read_onnx(path: str, sizes: Mapping[str, int], samples: int | None = None) -
         with decoding(path, "its functions cannot be written out", "export it without functions"):
             model = onnx.inliner.inline_local_functions(model)
     _set_sizes(model.graph, path, sizes, samples)
-    return _Graph(onnx, model, path).program()
+    with decoding(path, "no model in ONNX that is known here", "export it again"):
+        return _Graph(onnx, model, path).program()
 
 
 def _set_sizes(graph: Any, path: str, sizes: Mapping[str, int], samples: int | None) -> None:
@@ -181,18 +180,22 @@ def _captured(node: Any) -> Iterator[str]:
         yield from (one.name for one in graph.output if one.name not in own)
 
 
-def _constants(node: Any) -> Iterator[tuple[str, int, Sequence[int]]]:
+def _constants(node: Any, within: str) -> Iterator[tuple[str, int, Sequence[int]]]:
     """Yield name, type and dimensions of the constants in the graphs of a call."""
     for graph in _graphs(node):
-        yield from ((one.name, one.data_type, one.dims) for one in graph.initializer)
+        yield from ((f"{within}/{one.name}", one.data_type, one.dims) for one in graph.initializer)
         for inner in graph.node:
             held = (one.t for one in inner.attribute if inner.op_type == "Constant" and one.HasField("t"))
-            yield from ((inner.output[0], tensor.data_type, tensor.dims) for tensor in held)
-            yield from _constants(inner)
+            yield from ((f"{within}/{inner.output[0]}", tensor.data_type, tensor.dims) for tensor in held)
+            yield from _constants(inner, within)
 
 
 def _checked(place: str, sizes: Sequence[int], kind: int) -> Tensor:
     return checked_tensor(place, tuple(sizes), ELEMENT_BYTES.get(kind, 4), kind in FLOATING)
+
+
+def _operator(node: Any) -> str:
+    return node.op_type if node.domain in ("", "ai.onnx") else f"{node.domain}::{node.op_type}"
 
 
 def _plain(value: Any) -> Any:
@@ -262,7 +265,7 @@ class _Graph:
                 )
             made |= own
             self._infer(node, reads)
-            inner = [(f"{node.name or node.output[0]}/{name}", *rest) for name, *rest in _constants(node)]
+            inner = list(_constants(node, node.name or node.op_type))
             for constant in inner:
                 self._constant(*constant)
             if self._take(node, reads):
@@ -276,7 +279,7 @@ class _Graph:
         """Note what the outputs of a call depend on; return whether it is one on data, or on weights."""
         outputs = [name for name in node.output if name]
         is_live = any(name in self.live for name in reads)
-        if is_live and node.op_type not in _OF_A_SHAPE:
+        if is_live and _operator(node) not in _OF_A_SHAPE:
             self.live.update(outputs)
             return True
         of_shapes = is_live or any(name in self.of_shapes for name in reads)
@@ -286,7 +289,7 @@ class _Graph:
         elements = sum(self.weighty.get(name, 0) for name in reads)
         # whole numbers that are more than the weights beside them hold the weights: a quantized matrix and its scales
         whole = [one.elements for name in reads if (one := self._tensor(name)) and not one.is_floating]
-        is_view = roles.ROLES.get(node.op_type) == roles.VIEW
+        is_view = roles.ROLES.get(_operator(node)) == roles.VIEW
         if not of_shapes and (not elements or (not is_view and elements < max(whole, default=0))):
             for name in outputs:
                 if tensor := self._tensor(name):
@@ -329,9 +332,7 @@ class _Graph:
             found = self.onnx.shape_inference.infer_node_outputs(
                 schema, node, known, given, opset_imports=self.sets
             )
-        except (
-            Exception
-        ):  # it raises errors of several libraries: for unknown operators, and what contradicts itself
+        except Exception:  # errors of several libraries: an unknown operator, or one that contradicts itself
             return
         for name, kind in found.items():
             declared = self.types.get(name)
@@ -341,23 +342,24 @@ class _Graph:
 
     def _compute(self, node: Any) -> None:
         """Compute the outputs of a call whose inputs are known, if they are small."""
-        if node.op_type in _OF_A_SHAPE and (tensor := self._tensor(node.input[0])):
+        operator = _operator(node)
+        if operator in _OF_A_SHAPE and (tensor := self._tensor(node.input[0])):
             ends = {one.name: one.i for one in node.attribute}
             sizes = tensor.shape[ends.get("start", 0) : ends.get("end", len(tensor.shape))]
             self.values[node.output[0]] = np.array(
-                sizes if node.op_type == "Shape" else tensor.elements, np.int64
+                sizes if operator == "Shape" else tensor.elements, np.int64
             )
             return
         given = {name: self.values[name] for name in node.input if name in self.values}
-        role = roles.ROLES.get(node.op_type, roles.CONSTANT if node.op_type == "Constant" else "")
+        role = roles.CONSTANT if operator == "Constant" else roles.ROLES.get(operator)
         if any(name and name not in given for name in node.input) or role not in _COMPUTED:
             return
         made = [self._tensor(name) for name in node.output if name]
         read = sum(one.size for one in given.values())
         elements = read + sum(one.elements if one else read * 8 for one in made)
-        unknown = None in made and node.op_type not in _BY_VALUE
-        most = _MOST_OF_SLOW if node.op_type in _SLOW else MOST_ELEMENTS
-        if unknown or node.op_type in _DRAWN or elements > most or self.spent + elements > _MOST_TOGETHER:
+        unknown = None in made and operator not in _BY_VALUE
+        most = _MOST_OF_SLOW if operator in _SLOW else MOST_ELEMENTS
+        if unknown or operator in _DRAWN or elements > most or self.spent + elements > _MOST_TOGETHER:
             return
         if any(one.HasField("t") and one.t.external_data for one in node.attribute):
             return
@@ -390,6 +392,4 @@ class _Graph:
             for one in node.attribute
             if one.type < 9
         }
-        named = node.domain and node.domain != "ai.onnx"
-        operator = f"{node.domain}::{node.op_type}" if named else _plain(node.op_type)
-        return ProgramNode(operator, _plain(node.name), tuple(reads), tuple(node.output), attributes)
+        return ProgramNode(_operator(node), node.name, tuple(reads), tuple(node.output), attributes)

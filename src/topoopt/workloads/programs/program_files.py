@@ -50,6 +50,10 @@ class _Reader:
         nodes = tuple(node for row in self.graph["nodes"] for node in self._node(row))
         data = tuple(name for argument in given for name in _tensor_names(argument))
         results = tuple(name for argument in made for name in _tensor_names(argument))
+        read = (name for node in nodes for name in node.inputs if name)
+        strange = next((name for name in (*parameters, *data, *results, *read) if name not in tensors), None)
+        if strange is not None:
+            raise InvalidInput(f"{self.path}: {strange}: a tensor that tensor_values does not list; {_SAVED}")
         what = "a program of torch.export"
         return TensorProgram(what, self.path, tensors, parameters, data, results, nodes)
 

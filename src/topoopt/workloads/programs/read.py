@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.limits import LARGEST, MOST, whole_or_digits
-from topoopt.schema.files import is_file
+from topoopt.schema.files import decoding, is_file
 from topoopt.workloads.operator_graph import Operator, OperatorGraph, Weight
 from topoopt.workloads.operator_timer import TWO_GRADIENTS
 from topoopt.workloads.programs import tensor_program as roles
@@ -321,8 +321,9 @@ def operators_of_program(
         If operators are unknown (all of them are named), or nothing remains to train.
     """
     maker = _Maker(program, samples)
-    for node in program.nodes:
-        maker.take(node)
+    with decoding(program.place, "a call cannot be counted", "export the model again"):
+        for node in program.nodes:
+            maker.take(node)
     strange = maker.strange
     if +strange and unknown != UNKNOWN_AS_BYTES:
         named = ", ".join(f"{operator} ({count})" for operator, count in sorted((+strange).items()))
