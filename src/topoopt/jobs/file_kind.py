@@ -318,7 +318,7 @@ def _of_archive(path: str) -> str | None:
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
-    except (zipfile.BadZipFile, OSError):
+    except Exception:  # of a damaged one it raises errors of many kinds
         return None
     if any(name.endswith(("models/model.json", "serialized_exported_program.json")) for name in names):
         return "program"

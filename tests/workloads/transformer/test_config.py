@@ -316,3 +316,17 @@ def test_a_file_that_is_no_config(tmp_path: Path, text: str, complaint: str) -> 
 def test_a_file_that_is_not_there() -> None:
     with pytest.raises(InvalidInput, match="no such file"):
         read_config("nowhere/config.json")
+
+
+@pytest.mark.parametrize("value", ["[]", "{}", "1e400", "true", "1.5", "null"])
+def test_a_family_that_is_no_text_is_one_line(value: str, tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(f'{{"model_type": {value}, "hidden_size": 64}}', encoding="utf-8")
+    assert left_out_of_config(path) == ""
+    with pytest.raises(InvalidInput, match="model_type: missing, the family of the model"):
+        read_config(path)
+
+
+def test_attention_at_intervals_beyond_all_layers_is_none() -> None:
+    beyond = [config("qwen3-next-80b-a3b", full_attention_interval=interval) for interval in (49, 10**15)]
+    assert config_to_model(beyond[0], "f") == config_to_model(beyond[1], "f")

@@ -2,6 +2,7 @@
 
 from topoopt.schema.files.content import check_name as check_name
 from topoopt.schema.files.content import checked as checked
+from topoopt.schema.files.content import decoded as decoded
 from topoopt.schema.files.content import is_file as is_file
 from topoopt.schema.files.content import parse_json as parse_json
 from topoopt.schema.files.content import parse_toml as parse_toml
@@ -26,6 +27,11 @@ from topoopt.schema.files.model import noun_from as noun_from
 from topoopt.schema.files.model import quantity as quantity
 from topoopt.schema.files.model import validated as validated
 from topoopt.schema.files.model import with_line as with_line
+from topoopt.schema.files.packed import GZIP as GZIP
+from topoopt.schema.files.packed import XZ as XZ
+from topoopt.schema.files.packed import decoding as decoding
+from topoopt.schema.files.packed import unpacked as unpacked
+from topoopt.schema.files.packed import zip_entry as zip_entry
 from topoopt.schema.files.table import check_folder as check_folder
 from topoopt.schema.files.table import check_table_name as check_table_name
 from topoopt.schema.files.table import csv_lines as csv_lines

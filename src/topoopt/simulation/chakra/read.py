@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from topoopt.base.errors import InvalidInput
-from topoopt.schema.files import is_file, read_bytes, read_json, read_text
+from topoopt.schema.files import decoding, is_file, read_bytes, read_json, read_text
 from topoopt.simulation.chakra.trace import (
     ATTR,
     ATTR_NAME,
@@ -101,7 +101,7 @@ def parse_chakra(data: bytes, place: str = "trace") -> ChakraTrace:
         If they are no trace, or end too early.
     """
     messages, at = [], 0
-    try:
+    with decoding(place, "no Chakra trace", "write it again"):
         while at < len(data):
             begin = at
             size, at = read_varint(data, at)
@@ -126,8 +126,6 @@ def parse_chakra(data: bytes, place: str = "trace") -> ChakraTrace:
                     f"the first message has a field {field.number}, expected version and attributes"
                 )
         return ChakraTrace(place, version, attributes, tuple(_node(message) for message in messages[1:]))
-    except (ValueError, struct.error) as error:
-        raise InvalidInput(f"{place}: no Chakra trace: {error}; write it again") from None
 
 
 def _files(path: str) -> dict[int, Path]:

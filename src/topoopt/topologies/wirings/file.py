@@ -49,13 +49,9 @@ from topoopt.topologies.wirings.switched_graph import switched_topology
 
 _MOST_NAMED = 4  # lines of a server's other cables
 SYNTAX = "node-link JSON"
-_KEYS = (
-    "edges",
-    "links",
-)  # networkx 3.6 writes the first, and before that it was the second; exports have both
-_REMARKS = r"(?:\s+|//[^\n]*\n|/\*.*?\*/|\#[^\n]*\n)*"
+_KEYS = ("edges", "links")  # networkx writes the first since 3.4, and the second before; exports have both
 _DOT = re.compile(
-    rf"{_REMARKS}(?:strict\s+)?(?:di)?graph\b[^\[\]\n]*\s*\{{|{_REMARKS}(?:strict\s+)?(?:di)?graph\s*\{{",
+    r"(?:\s++|//[^\n]*+\n|/\*.*?\*/|\#[^\n]*+\n)*+(?:strict\s+)?(?:di)?graph\b[^\[\]\n{]*+\s*+\{",
     re.DOTALL | re.IGNORECASE,
 )
 _GML = re.compile(r"\s*(?:Creator\b[^\n]*\n\s*)?graph\s*\[", re.IGNORECASE)

@@ -362,7 +362,9 @@ def _number(
 ) -> float:
     """Return a value with its unit; a number alone is bits/s or seconds, unless the attribute's name has a unit."""
     text = str(value).strip()
-    if isinstance(value, bool) or not re.fullmatch(r"[-+]?\d*\.?\d+(?:[eE][-+]?\d+)?", text):
+    if isinstance(value, bool) or not re.fullmatch(
+        r"[-+]?(?:\d++(?:\.\d++)?|\.\d++)(?:[eE][-+]?\d++)?", text
+    ):
         return parse(text, place)
     number = float(text) * scale
     if not max(least, 0.0) <= number <= most or (least and number <= 0):

@@ -73,8 +73,7 @@ _REMARKS = (
 """Columns about a link that are passed over; the last ones are those of a patch list."""
 _TWO = 2
 _NUMBERS = re.compile(r"\s*(\d+)\s*(?:->|--|-)\s*(\d+)\s*")
-_ARROW = re.compile(r"\s*(?:->|--|—|–)\s*|\s+-\s+")
-_OF_NETWORKX = re.compile(r"(.*?)\s*(\{.*\})\s*")  # write_edgelist puts a dictionary behind each
+_ARROW = re.compile(r"->|--|—|–|(?<=\s)-(?=\s)")
 _Line = tuple[int, str]
 _NAMES = ("name", "label", "hostname")
 _NO_LABEL = ("", r"\N")  # what Graphviz writes for the name itself
@@ -349,9 +348,9 @@ def _fields(line: _Line, separator: str) -> list[str]:
     number, text = line
     if not separator:
         return [
-            word
+            word.strip()
             for word in (_ARROW.split(text) if _ARROW.search(text) else re.split(r"[\s,;]+", text))
-            if word
+            if word.strip()
         ]
     try:
         return [word.strip() for word in next(csv.reader([text], delimiter=separator, strict=True))]
@@ -378,9 +377,9 @@ def _tabled(
 def _pairs(lines: list[_Line], separator: str) -> Iterator[ForeignLink]:
     for number, line in lines:
         place = f"line {number}"
-        behind = _OF_NETWORKX.fullmatch(line)
-        text = behind[1] if behind else line
-        says = _dictionary(behind[2], place) if behind else {}
+        behind = "{" in line and line.endswith("}")  # write_edgelist of networkx puts a dictionary there
+        text = line.partition("{")[0].strip() if behind else line
+        says = _dictionary(line[line.index("{") :], place) if behind else {}
         numbers = _NUMBERS.fullmatch(text)
         fields = [numbers[1], numbers[2]] if numbers else _fields((number, text), "" if behind else separator)
         if len(fields) != _TWO or not all(fields):

@@ -184,17 +184,16 @@ def _named(name: str, config: Mapping[str, Any]) -> str:
 
 def _language_model(config: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
     """Return the key and the content of the language model in a multimodal model; None for others."""
-    family = config.get("model_type")
-    if family in FAMILIES:
+    if str(config.get("model_type")) in FAMILIES:
         return None
     for key in LANGUAGE_MODELS:
         if isinstance(part := config.get(key), Mapping):
             return f": {key}", _as_family(part)
-    return ("", _as_family(config)) if family in LIKE else None
+    return ("", _as_family(config)) if str(config.get("model_type")) in LIKE else None
 
 
 def _as_family(config: Mapping[str, Any]) -> Mapping[str, Any]:
-    family = config.get("model_type")
+    family = str(config.get("model_type"))
     return {**config, "model_type": LIKE[family]} if family in LIKE else config
 
 
