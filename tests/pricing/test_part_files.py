@@ -123,11 +123,11 @@ def test_a_switch_has_a_price_by_its_name(tmp_path: Path) -> None:
         ("item,bandwidth_gbps,usd\nocs_port,10,5\n", "row 1: ocs_port has no bandwidth_gbps"),
         (
             "item,gbps,usd\nnic,100,5\n",
-            'row 1: unknown key "gbps"; did you mean bandwidth_gbps? '
+            'column 2: unknown name "gbps"; did you mean bandwidth_gbps? '
             "Known: bandwidth_gbps, confidence, date, high_usd, item, low_usd, name, source, usd",
         ),
-        ("item,bandwidth_gbps,usd\nnic,100,5,x,y,z\n", "row 1: more values than the header has columns"),
-        ("", "expected a list of rows with item, bandwidth_gbps and usd"),
+        ("item,bandwidth_gbps,usd\nnic,100,5,x,y,z\n", "line 2: expected 3 cells as in the header, got 6"),
+        ("", "expected a header row with item and usd, and rows, got an empty file"),
     ],
 )
 def test_a_bad_row_is_one_line_with_its_number(tmp_path: Path, text: str, message: str) -> None:

@@ -45,7 +45,6 @@ _SAME_WORDS = {
 """Words of one meaning, in any heading."""
 VAGUE = ("system", "hardware", "size", "model size", "memory", "mem", "layout", "strategy", "software")
 """Headings that mean a column only where no other heading does: a system beside a GPU may be a cluster's name."""
-SEPARATORS = ",;\t|"
 RULE = set("|:- ")
 """Characters of the line between headings and cells of a Markdown table."""
 
@@ -185,10 +184,9 @@ def read_run_table(path: str | Path, known: RunColumns) -> RunTable:
         If the file is no such table, a column is missing or there twice, or a line is too short or too long.
     """
     text = read_text(path)
-    separator = max(SEPARATORS, key=text.partition("\n")[0].count)
-    if separator == "|":
-        text = _without_borders(text)
-    rows = csv_lines(text, str(path), separator, strict=separator != "|")
+    first = text.partition("\n")[0]
+    is_markdown = first.count("|") > max(map(first.count, ",;\t"))
+    rows = csv_lines(_without_borders(text), str(path), "|") if is_markdown else csv_lines(text, str(path))
     lines = [(number, line) for number, line in rows if any(cell.strip() for cell in line)]
     if not lines:
         raise InvalidInput(f"{path}: is empty; expected a table of runs with columns {_needed(known)}")

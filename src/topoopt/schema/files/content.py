@@ -308,16 +308,20 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def read_text(path: str | Path) -> str:
-    """Return the text of a UTF-8 file; a binary file is an :class:`InvalidInput`."""
+    """Return the text of a file, see :func:`decoded`; a binary file is an :class:`InvalidInput`."""
     return decoded(read_bytes(path), str(path))
 
 
 def decoded(data: bytes, place: str, remedy: str = "") -> str:
-    """Return the text of bytes; errors as :func:`read_text`, with the remedy behind them."""
+    """Return the text of bytes; errors as :func:`read_text`, with the remedy behind them.
+
+    It is UTF-8, or UTF-16 with its mark in front, as spreadsheets write "Unicode text".
+    """
+    wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode("utf-16" if wide else "utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"{place}: not a text file: byte {error.start} is not UTF-8{remedy}") from None
+        raise InvalidInput(f"{place}: not a text file: byte {error.start} is not UTF-{16 if wide else 8}{remedy}") from None
     if "\0" in text:
         raise InvalidInput(f"{place}: not a text file: it holds a NUL byte{remedy}")
     return text
