@@ -68,7 +68,7 @@ def test_what_may_be_thousands_is_refused_where_nothing_says_it(others: str) -> 
     with pytest.raises(InvalidInput) as caught:
         cells(f"a;b;c\n1.450;{others}\n")
     assert str(caught.value) == (
-        't.csv: line 2: "1.450" may be 1450 or 1.450 in a table with semicolons or tabs; write 1450 or 1.4500'
+        't.csv: line 2: "1.450" may be 1450 or 1.45 in a table with semicolons or tabs; write 1450 or 1.4500'
     )
 
 

@@ -145,7 +145,7 @@ def _make_plain(rows: list[tuple[int, list[str]]], place: str, european: bool) -
         if len(signs) != 1:
             as_groups, (before, after) = re.sub("[.,]", "", cell), re.split("[.,]", cell)
             raise InvalidInput(
-                f'{place}: line {line}: "{cell}" may be {as_groups} or {before}.{after} in a table with semicolons '
+                f'{place}: line {line}: "{cell}" may be {as_groups} or {float(f"{before}.{after}"):.9g} in a table with semicolons '
                 f"or tabs; write {as_groups} or {before}.{after}0"
             )
         decimal = signs == {"." if "." in cell else ","}
