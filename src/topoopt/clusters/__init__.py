@@ -45,6 +45,8 @@ from topoopt.clusters.settings import SharingOptions as SharingOptions
 from topoopt.clusters.shards import HeldWiring as HeldWiring
 from topoopt.clusters.shared_fabric import shared_fabric as shared_fabric
 from topoopt.clusters.shared_fabric import shared_pace as shared_pace
+from topoopt.clusters.public_trace import public_kind as public_kind
+from topoopt.clusters.public_trace import read_public_trace as read_public_trace
 from topoopt.clusters.trace import Trace as Trace
 from topoopt.clusters.trace import TraceJob as TraceJob
 from topoopt.clusters.trace import read_trace as read_trace

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from topoopt.base.errors import InvalidInput
-from topoopt.schema.files import csv_lines, is_file, parse_json, parse_toml, parse_yaml, read_bytes
+from topoopt.schema.files import csv_lines, decoded, is_file, parse_json, parse_toml, parse_yaml, read_bytes
 from topoopt.workloads.recorded import is_recorded
 
 _BY_SUFFIX = {
@@ -171,7 +171,7 @@ def of_bytes(data: bytes, suffix: str, path: str) -> str | None:
         return _BY_SUFFIX[suffix]
     if is_recorded(data):
         return "recording"
-    return of_text(data.decode("utf-8-sig"), suffix, path) if b"\0" not in data else None
+    return of_text(decoded(data, path), suffix, path)
 
 
 def of_text(text: str, suffix: str, path: str) -> str | None:

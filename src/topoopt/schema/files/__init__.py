@@ -2,6 +2,7 @@
 
 from topoopt.schema.files.content import check_name as check_name
 from topoopt.schema.files.content import checked as checked
+from topoopt.schema.files.content import decoded as decoded
 from topoopt.schema.files.content import is_file as is_file
 from topoopt.schema.files.content import parse_json as parse_json
 from topoopt.schema.files.content import parse_toml as parse_toml
