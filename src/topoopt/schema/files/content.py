@@ -106,13 +106,13 @@ def parse_json(text: str, place: str, expected: str = "", *, foreign: bool = Fal
     ------
     InvalidInput
         If the text is not JSON or cut short, or repeats a key, with the line, or has a value that :func:`checked`
-        refuses, with the key. In a file of another program a later key overwrites an earlier one.
+        refuses, with the key. A file of another program may repeat a key with the same value.
     """
     remedy = f"; {expected}" if expected else ""
     try:
-        return checked(json.loads(text, object_pairs_hook=None if foreign else _once), place, foreign=foreign)
+        return checked(json.loads(text, object_pairs_hook=_once_or_equal if foreign else _once), place, foreign=foreign)
     except _RepeatedKey as error:
-        if len(text) <= LONGEST_YAML:  # JSON is YAML, whose nodes know their lines
+        if len(text) <= LONGEST_YAML and not foreign:  # JSON is YAML, whose nodes know their lines
             _refuse_repeated_keys(yaml.compose(text.replace("\t", " "), Loader=yaml.SafeLoader), place)
         raise InvalidInput(f"{place}: {error}") from None
     except json.JSONDecodeError as error:
@@ -236,6 +236,15 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         keys = [key for key, _ in pairs]
         twice = next(key for place, key in enumerate(keys) if key in keys[:place])
         raise _RepeatedKey(f'key "{twice}" stands twice')
+    return made
+
+
+def _once_or_equal(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        twice = next((key for key, value in pairs if value != made[key]), "")
+        if twice:
+            raise _RepeatedKey(f'key "{twice}" stands twice, with different values')
     return made
 
 
