@@ -47,7 +47,10 @@ def spoiled_forms(name: str, data: bytes, most: int, rng: random.Random) -> Iter
         made = list(_tables(data, name in OF_MANY))
     elif suffix in (".json", ".yaml", ".jsonl"):
         begin, _, rest = data.partition(b"\n") if suffix == ".jsonl" else (data, b"", b"")
-        made = [(words, text + (b"\n" + rest if rest else b"")) for words, text in _documents(begin, name in OF_MANY)]
+        made = [
+            (words, text + (b"\n" + rest if rest else b""))
+            for words, text in _documents(begin, name in OF_MANY)
+        ]
     yield from rng.sample(made, min(most, len(made)))
 
 
@@ -57,7 +60,13 @@ def _tables(data: bytes, is_of_many: bool) -> Iterator[Spoiled]:
         for c, cell in enumerate(row):
             if row[0].startswith("#") or rows[0][c : c + 1] in ([one] for one in SILENT):
                 continue
-            other = ("" if is_of_many else _other_number(cell)) if _is_number(cell) else cell + "x" if r == 0 else ""
+            other = (
+                ("" if is_of_many else _other_number(cell))
+                if _is_number(cell)
+                else cell + "x"
+                if r == 0
+                else ""
+            )
             if other:
                 spoiled = copy.deepcopy(rows)
                 spoiled[r][c] = other

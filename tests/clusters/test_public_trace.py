@@ -66,9 +66,15 @@ def test_jobs_of_several_servers_come_with_their_size_and_run_time(
     ("text", "says"),
     [
         (ACME.replace("900", "long"), 'line 4: duration: expected a number >= 0, got "long"'),
-        (ACME.replace("2023-03-01 00:02:00+08:00,2023", "soon,2023"), "line 4: submit_time: expected a date and time"),
+        (
+            ACME.replace("2023-03-01 00:02:00+08:00,2023", "soon,2023"),
+            "line 4: submit_time: expected a date and time",
+        ),
         (ACME.replace(",13,", ",3,").replace(",8,32", ",1,32"), "0 of 4 jobs ran on several servers of 4"),
-        (PHILLY.replace('"detail"', '"details"'), "[0]: expected a job with jobid, submitted_time and attempts"),
+        (
+            PHILLY.replace('"detail"', '"details"'),
+            "[0]: expected a job with jobid, submitted_time and attempts",
+        ),
     ],
 )
 def test_what_is_wrong_is_one_line(tmp_path: Path, text: str, says: str) -> None:
@@ -82,12 +88,12 @@ def test_what_is_wrong_is_one_line(tmp_path: Path, text: str, says: str) -> None
 def test_models_are_said_and_the_trace_can_be_kept(tmp_path: Path) -> None:
     path, kept = tmp_path / "acme.csv", tmp_path / "kept.csv"
     path.write_text(ACME)
-    with pytest.raises(InvalidInput, match="a trace of Acme, which does not say what its jobs train; say by mix"):
+    with pytest.raises(
+        InvalidInput, match="a trace of Acme, which does not say what its jobs train; say by mix"
+    ):
         topoopt.cluster.run(path, servers=8)
     with pytest.raises(InvalidInput, match="load: is for generate"):
         topoopt.cluster.run(path, servers=8, load=0.5, mix="vgg16=1")
-    topoopt.cluster.run(
-        path, servers=8, mix="vgg16=1", fabrics=["ideal-switch"], save_trace=str(kept)
-    )
+    topoopt.cluster.run(path, servers=8, mix="vgg16=1", fabrics=["ideal-switch"], save_trace=str(kept))
     assert [job.servers for job in read_trace(kept).jobs] == [2, 4]
     assert not public_kind(kept)

@@ -116,9 +116,15 @@ def test_columns_may_have_other_names_and_be_among_others(
         ("philly", 'columns: unknown name "philly"'),
         ("arrival=a", 'columns: unknown name "arrival"; did you mean arrival_'),
         ("arrival_s=a,arrival_s=b", 'columns: arrival_s: expected one column, got "arrival_s=b"'),
-        ("arrival_s=a,arrival_ms=b", "columns: expected one of arrival_s, arrival_ms, arrival_date, got arrival_s and"),
+        (
+            "arrival_s=a,arrival_ms=b",
+            "columns: expected one of arrival_s, arrival_ms, arrival_date, got arrival_s and",
+        ),
         ("arrival_s=a,input_tokens=b", "columns: output_tokens: missing; say which column has it"),
-        ("arrival_s=a,input_tokens=b,output_tokens=c,block_tokens=x", "columns: block_tokens: expected an integer >= 1"),
+        (
+            "arrival_s=a,input_tokens=b,output_tokens=c,block_tokens=x",
+            "columns: block_tokens: expected an integer >= 1",
+        ),
         ("arrival_s=a,input_tokens=b,output_tokens=c", 'missing column "a"'),
         ("azure", 'column 1: unknown name "arrival_s"'),
     ],
@@ -145,17 +151,35 @@ def test_wrong_columns_are_one_line(tmp_path: Path, columns: str, message: str) 
         (OWN.replace("5.5", "nan"), "line 3: arrival_s: expected a number >= 0"),
         ("a,b\n1,2\n", "line 1: expected timestamp, input_length, output_length (Mooncake's), or timestamp"),
         ("arrival_s,input_tokens,output_tokens\n", "got the header alone"),
-        (MOONCAKE.replace("27482", "27.482"), "line 1: timestamp: Mooncake's are whole milliseconds, got 27.482"),
+        (
+            MOONCAKE.replace("27482", "27.482"),
+            "line 1: timestamp: Mooncake's are whole milliseconds, got 27.482",
+        ),
         (MOONCAKE.replace("27482", '"27482"'), 'line 1: timestamp: expected a number, got "27482"'),
         (MOONCAKE.replace("27482", "true"), "line 1: timestamp: expected a number >= 0, got true"),
         (MOONCAKE.replace("2353]", '2353], "hash_ids": []'), 'line 1: key "hash_ids" stands twice'),
-        (MOONCAKE.replace("hash_ids", "hash_id"), 'line 1: unknown column "hash_id" in Mooncake\'s format; did you'),
-        (MOONCAKE.replace("[46, 48]", "[46]*".replace("*", ', "turn": 1')), 'line 2: unknown column "turn" in Mooncake'),
+        (
+            MOONCAKE.replace("hash_ids", "hash_id"),
+            'line 1: unknown column "hash_id" in Mooncake\'s format; did you',
+        ),
+        (
+            MOONCAKE.replace("[46, 48]", "[46]*".replace("*", ', "turn": 1')),
+            'line 2: unknown column "turn" in Mooncake',
+        ),
         (MOONCAKE.replace("[46, 48]", "[4, 5, 6]"), "line 2: 3 names".replace("2: ", "2: hash_ids: ")),
-        (BAILIAN.replace("[7, 8]", "[7]"), "line 1: hash_ids: 1 names for a prompt of 40 tokens, which is 3 blocks of 16"),
+        (
+            BAILIAN.replace("[7, 8]", "[7]"),
+            "line 1: hash_ids: 1 names for a prompt of 40 tokens, which is 3 blocks of 16",
+        ),
         (BURSTGPT.replace("482", "483"), "line 2: Total tokens: expected 482, the sum, got 483"),
-        (OWN.replace("1 2", "1 2 3"), "line 2: blocks: 3 names for a prompt of 1,024 tokens, which is 2 blocks of 512"),
-        (OWN.replace("blocks", "block"), 'line 1: unknown column "block" in topoopt\'s format; did you mean blocks?'),
+        (
+            OWN.replace("1 2", "1 2 3"),
+            "line 2: blocks: 3 names for a prompt of 1,024 tokens, which is 2 blocks of 512",
+        ),
+        (
+            OWN.replace("blocks", "block"),
+            'line 1: unknown column "block" in topoopt\'s format; did you mean blocks?',
+        ),
     ],
 )
 def test_what_is_wrong_is_one_line_with_its_place(tmp_path: Path, text: str, message: str) -> None:

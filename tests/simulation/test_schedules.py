@@ -16,7 +16,7 @@ from topoopt.collectives import (
     ON_WIRINGS,
     Algorithm,
     along,
-    broadcast_moves,
+    moves_on_links,
     rank_moves,
 )
 from topoopt.collectives.algorithms.ring import ring
@@ -249,7 +249,7 @@ def test_broadcast_is_for_groups_that_their_links_join() -> None:
 def test_auto_takes_rings_when_it_has_taken_transfers_enough() -> None:
     """The last collectives have what is quickest: of 1,200 AllReduces each of 96 transfers or more."""
     fabric = on(circulant(8, [1, 3], 100e9))
-    one = min(len(moves) for moves in broadcast_moves(fabric.topology, tuple(range(8))))
+    one = min(len(moves) for moves in moves_on_links("bfb", fabric.topology, tuple(range(8))))
     count = MOST_PLAYED // one + 100
     result = played("auto", job(range(8), *[4_000] * count, servers=8), fabric, "analytic")
     rings, broadcasts = result.algorithms

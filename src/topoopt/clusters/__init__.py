@@ -14,6 +14,8 @@ from topoopt.clusters.fabrics import snapshot as snapshot
 from topoopt.clusters.pace import IterationTimes as IterationTimes
 from topoopt.clusters.pace import Pace as Pace
 from topoopt.clusters.pace import PlacedJob as PlacedJob
+from topoopt.clusters.public_trace import public_kind as public_kind
+from topoopt.clusters.public_trace import read_public_trace as read_public_trace
 from topoopt.clusters.result import AnswerTime as AnswerTime
 from topoopt.clusters.result import ClusterResult as ClusterResult
 from topoopt.clusters.result import Distribution as Distribution
@@ -45,8 +47,6 @@ from topoopt.clusters.settings import SharingOptions as SharingOptions
 from topoopt.clusters.shards import HeldWiring as HeldWiring
 from topoopt.clusters.shared_fabric import shared_fabric as shared_fabric
 from topoopt.clusters.shared_fabric import shared_pace as shared_pace
-from topoopt.clusters.public_trace import public_kind as public_kind
-from topoopt.clusters.public_trace import read_public_trace as read_public_trace
 from topoopt.clusters.trace import Trace as Trace
 from topoopt.clusters.trace import TraceJob as TraceJob
 from topoopt.clusters.trace import read_trace as read_trace

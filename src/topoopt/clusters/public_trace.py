@@ -68,9 +68,9 @@ def read_public_trace(
         )
     models = np.random.default_rng(seed).permutation(models_in_shares(mix, len(kept)))
     drawn = ", ".join(f"{model}={share:g}" for model, share in mix.items())
-    title = f"{Path(path).name} ({kind}: {len(kept):,} of {len(asked):,} jobs, of several servers; models drawn: {drawn})"
+    counts = f"{len(kept):,} of {len(asked):,} jobs, of several servers"
     return Trace(
-        title,
+        f"{Path(path).name} ({kind}: {counts}; models drawn: {drawn})",
         tuple(
             TraceJob(name, str(model), servers, arrival_s - kept[0][0], duration_s=ran_s)
             for (arrival_s, name, servers, ran_s), model in zip(kept, models, strict=True)
@@ -79,7 +79,9 @@ def read_public_trace(
 
 
 def _first_row(text: str, place: str) -> list[str]:
-    return next((row for _, row in csv_lines("\n".join(text[:10_000].splitlines()[:2]), place) if any(row)), [])
+    return next(
+        (row for _, row in csv_lines("\n".join(text[:10_000].splitlines()[:2]), place) if any(row)), []
+    )
 
 
 def _is_headless(row: list[str]) -> bool:
@@ -116,8 +118,8 @@ def _whole_jobs(tasks: Iterable[_Asked]) -> list[_Asked]:
     for name, begin_s, accelerators, ran_s in tasks:
         if ran_s > 0 and accelerators > 0:
             _, first_s, others, long_s = jobs.get(name, (name, begin_s, 0.0, ran_s))
-            begin_s, end_s = min(first_s, begin_s), max(first_s + long_s, begin_s + ran_s)
-            jobs[name] = (name, begin_s, others + accelerators, end_s - begin_s)
+            comes_s, end_s = min(first_s, begin_s), max(first_s + long_s, begin_s + ran_s)
+            jobs[name] = (name, comes_s, others + accelerators, end_s - comes_s)
         else:
             jobs.setdefault(name, (name, begin_s, 0.0, 0.0))
     return list(jobs.values())
@@ -130,7 +132,8 @@ def _philly(text: str, place: str) -> list[_Asked]:
         try:
             attempts = [one for one in job["attempts"] if one["detail"]]
             ran_s = sum(
-                _moment(one["end_time"], f"{here}: end_time") - _moment(one["start_time"], f"{here}: start_time")
+                _moment(one["end_time"], f"{here}: end_time")
+                - _moment(one["start_time"], f"{here}: start_time")
                 for one in attempts
             )
             accelerators = max((sum(len(on["gpus"]) for on in one["detail"]) for one in attempts), default=0)

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from topoopt.base.lazy_face import hand_on_lazily
 
 if TYPE_CHECKING:
-    from topoopt.collectives.algorithms.bfb import broadcast_moves as broadcast_moves
     from topoopt.collectives.algorithms.bfb import broadcast_schedule as broadcast_schedule
     from topoopt.collectives.algorithms.bfb import broadcast_transfers as broadcast_transfers
     from topoopt.collectives.algorithms.ring import RING_MODELS as RING_MODELS
@@ -36,9 +35,11 @@ if TYPE_CHECKING:
     from topoopt.collectives.table import COLLECTIVE_ALIASES as COLLECTIVE_ALIASES
     from topoopt.collectives.table import COLLECTIVE_NAMES as COLLECTIVE_NAMES
     from topoopt.collectives.table import ON_WIRINGS as ON_WIRINGS
+    from topoopt.collectives.table import QUICK_ON_WIRINGS as QUICK_ON_WIRINGS
     from topoopt.collectives.table import QUICKEST as QUICKEST
     from topoopt.collectives.table import RING as RING
     from topoopt.collectives.table import collective_name as collective_name
+    from topoopt.collectives.table import moves_on_links as moves_on_links
     from topoopt.collectives.table import rank_moves as rank_moves
     from topoopt.collectives.transfer_time import PACKET_BYTES as PACKET_BYTES
     from topoopt.collectives.transfer_time import PathOverhead as PathOverhead

@@ -74,20 +74,20 @@ class Algorithm:
         See :attr:`Schedule.collective`.
     schedules : tuple of function of ranks to Schedule
         Schedules between any ranks: one or, cut into more or fewer chunks, several.
-    on_links : function of (Topology, members) to tuple of Moves, optional
-        In place of ``schedules``, those made for the links among a group of servers, cut into more or fewer parts; none
+    on_links : function of (Topology, members) to Transfers, optional
+        In place of ``schedules``, the one made for the links among a group of servers, rank r the r-th member; None
         where its own links do not join the group, which then takes its rings.
     aliases : tuple of str
         Other names that users may write.
     compared : bool
-        Whether ``topoopt collective`` compares it with others by default.
+        Whether ``topoopt collective`` compares it with others by default, and the choice ``auto`` of a plan.
     order : int
         Place in lists; algorithms of equal order are sorted by name.
     """
 
     collective: str
     schedules: tuple[MakeSchedule, ...] = ()
-    on_links: Callable[[Topology, tuple[int, ...]], tuple["Moves", ...]] | None = None
+    on_links: Callable[[Topology, tuple[int, ...]], "Transfers | None"] | None = None
     aliases: tuple[str, ...] = ()
     compared: bool = True
     order: int = 1000

@@ -10,7 +10,8 @@ from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.plugins import COLLECTIVES, with_added
 from topoopt.collectives import algorithms
 from topoopt.collectives.algorithms.ring import RING_MODELS
-from topoopt.collectives.schedule import MOST_RANKS, Algorithm, Moves, Schedule, merged
+from topoopt.collectives.schedule import MOST_RANKS, Algorithm, Moves, Schedule, merged, pipelined
+from topoopt.topologies import Topology
 
 _MODULES = (
     import_module(f"{algorithms.__name__}.{one.name}") for one in pkgutil.iter_modules(algorithms.__path__)
@@ -22,7 +23,11 @@ ALGORITHMS = {name: one for name, one in _SORTED if one.schedules}
 """Algorithms that work for any number of ranks."""
 ON_WIRINGS = {name: one.on_links for name, one in _SORTED if one.on_links is not None}
 """AllReduces that are made for the links among a group of servers; see :attr:`Algorithm.on_links`."""
+QUICK_ON_WIRINGS = tuple(name for name, one in _SORTED if one.on_links is not None and one.compared)
+"""Those of :data:`ON_WIRINGS` that ``auto`` compares."""
 COLLECTIVE_ALIASES = {alias: name for name, one in _SORTED for alias in one.aliases}
+PIPELINES = (1, 2, 4, 8)
+"""Parts of a message that follow each other one step apart, such that uneven steps fill each other's gaps."""
 RING = "ring"
 """Algorithm that every simulator models as a whole, and the default of a collective."""
 QUICKEST = "auto"
@@ -65,6 +70,20 @@ def rank_moves(algorithm: str, ranks: int) -> tuple[Moves, ...]:
             f"collective: only a ring is simulated among more than {MOST_RANKS} servers, this has {ranks}"
         )
     return tuple(_between_ranks(make(ranks)) for make in ALGORITHMS[algorithm].schedules)
+
+
+@lru_cache(maxsize=64)
+def moves_on_links(algorithm: str, topology: Topology, members: tuple[int, ...]) -> tuple[Moves, ...]:
+    """Return the transfers of an algorithm of :data:`ON_WIRINGS` between servers, in one part or several.
+
+    None where the group's own links do not join it.
+    """
+    whole = ON_WIRINGS[algorithm](topology, members)
+    if whole is None:
+        return ()
+    server = np.array(members, np.int64)
+    once = merged(Moves(whole.step, server[whole.src], server[whole.dst], whole.count, whole.chunks))
+    return tuple(pipelined(once, parts) for parts in PIPELINES)
 
 
 def _between_ranks(schedule: Schedule) -> Moves:

@@ -1,6 +1,5 @@
 """Requests from trace files: lines of JSON or CSV, of the formats that services have released, and of our own."""
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -161,7 +160,11 @@ def _request(row: Mapping[str, Any], form: TraceFormat, place: str, is_said: boo
         if row.get(key) in (None, ""):
             raise InvalidInput(f"{place}: {key} is missing")
     time, prompt, answer = (row[key] for key in (form.time, form.prompt, form.answer))
-    time_s = _seconds(time, form.time, place) * form.unit_s if form.unit_s else _seconds_of_date(time, form.time, place)
+    time_s = (
+        _seconds(time, form.time, place) * form.unit_s
+        if form.unit_s
+        else _seconds_of_date(time, form.time, place)
+    )
     if form is FORMATS["mooncake"] and not is_said and float(time) % 1:
         raise InvalidInput(
             f"{place}: {form.time}: {form.title} are whole milliseconds, got {time}; if these are seconds, say "

@@ -108,7 +108,9 @@ def format_of(columns: Collection[str], place: str) -> TraceFormat:
     having = [one for one in FORMATS.values() if set(one.needed) <= set(columns)]
     if not having:
         ways = ", or ".join(f"{', '.join(one.needed)} ({one.title})" for one in FORMATS.values())
-        raise InvalidInput(f"{place}: expected {ways}, or columns=NAME=COLUMN,…; got {shown(', '.join(columns))}")
+        raise InvalidInput(
+            f"{place}: expected {ways}, or columns=NAME=COLUMN,…; got {shown(', '.join(columns))}"
+        )
     found = max(having, key=lambda one: len(set(one.known) & set(columns)))
     for name in columns:
         if name not in found.known:
@@ -141,7 +143,9 @@ def said_format(text: str) -> TraceFormat:
         said[name] = column
     times = [name for name in said if name in _TIMES]
     if len(times) != 1:
-        raise InvalidInput(f"columns: expected one of {', '.join(_TIMES)}, got {' and '.join(times) or 'none'}")
+        raise InvalidInput(
+            f"columns: expected one of {', '.join(_TIMES)}, got {' and '.join(times) or 'none'}"
+        )
     for name in ("input_tokens", "output_tokens"):
         if name not in said:
             raise InvalidInput(f"columns: {name}: missing; say which column has it")

@@ -10,8 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from topoopt.base.errors import InvalidInput
-from topoopt.schema.files import csv_lines, decoded, is_file, parse_json, parse_toml, parse_yaml, read_bytes
-from topoopt.workloads.recorded import is_recorded
+from topoopt.schema.files import (
+    ForeignFile,
+    csv_lines,
+    decoded,
+    is_file,
+    parse_json,
+    parse_toml,
+    parse_yaml,
+    read_bytes,
+    with_file,
+)
+from topoopt.schema.words import WRONG_FILES
+from topoopt.workloads.recorded import begins_as_workload, is_recorded
 
 _BY_SUFFIX = {
     ".fbuf": "task-graph",
@@ -49,8 +60,15 @@ _TABLES: Sequence[tuple[str, set[str]]] = (
     ("prices", {"item", "usd"}),
     ("watts", {"item", "watts"}),
     ("runs", {"gpus", "gpu"}),
+    ("trace", {"job_id", "gpu_num", "submit_time"}),
+    ("trace", {"job_id", "num_gpu", "submit_time"}),
+    ("request-trace", {"arrival_s", "input_tokens", "output_tokens"}),
+    ("request-trace", {"timestamp", "contexttokens", "generatedtokens"}),
+    ("request-trace", {"timestamp", "request tokens", "response tokens"}),
 )
 """Columns that a table of a kind has."""
+_LONGEST_ROW = 100_000
+"""Characters of a first line in which a second one is looked for."""
 _TIMES, _SENT = {"time_s", "time_ms", "time_us"}, {"sent_bytes", "rate_bps", "rate_mbps", "rate_gbps"}
 _MODELS = "topoopt plan, compare and traffic take it"
 _PLANS = "topoopt compare, traffic, simulate, cost, fail, export, verify, rewire and report take it"
@@ -90,6 +108,9 @@ KINDS: Mapping[str, FileKind] = {
     "chakra": FileKind(
         "Chakra's execution traces", "topoopt simulate and phases take them, and plan, compare and traffic"
     ),
+    "simai-workload": FileKind(
+        "a workload of SimAI or AICB", "topoopt simulate and phases take it, and plan, compare and traffic"
+    ),
     "device-profile": FileKind("a profile of topoopt profile", _MODELS + ", also as profile_file=FILE"),
     "flexnet-profile": FileKind("a profile of FlexNet", _MODELS + ", also as profile_file=FILE"),
     "config": FileKind(
@@ -114,9 +135,40 @@ KINDS: Mapping[str, FileKind] = {
         "weights without a model", "export the model with torch.export.save, or give its config.json"
     ),
     "execution-trace": FileKind("an execution trace of PyTorch", _MODELS),
+    "request-trace": FileKind("a trace of requests", "topoopt serving takes it as trace=FILE"),
+    "schedule": FileKind(
+        "a schedule in MSCCL's XML",
+        "MSCCL's runtime takes it; topoopt collective finds schedules, export writes them",
+    ),
+    "nccl-graph": FileKind(
+        "a graph of NCCL", "NCCL takes it by its environment; topoopt export writes it, and reads plans"
+    ),
+    "astra-network": FileKind(
+        "a network of ASTRA-sim", "ASTRA-sim takes it; topoopt export writes it, and reads plans"
+    ),
     "page": FileKind("a page for browsers", "the plan that it shows was written by topoopt plan as out=FILE"),
 }
 """Kinds by name, in the order of the data flow."""
+_EXPECTED: Mapping[str, Sequence[str]] = {
+    "calibration": ("calibration", "device-profile"),
+    "cluster": ("cluster",),
+    "inventory": ("inventory",),
+    "power": ("watts",),
+    "prices": ("prices",),
+    "profile_file": ("device-profile", "flexnet-profile"),
+    "rates": ("rates",),
+    "runs": ("runs",),
+    "trace": ("trace", "request-trace"),
+    "wiring": ("wiring", "plan"),
+}
+"""Kinds that a word of several verbs takes; ``expecting`` states those of the files that verbs are about."""
+
+
+def _wrong_of_word(word: str, path: str) -> InvalidInput | None:
+    return wrong_kind(path, *_EXPECTED[word]) if word in _EXPECTED else None
+
+
+WRONG_FILES["jobs"] = _wrong_of_word
 
 
 def wrong_kind(path: str, *expected: str) -> InvalidInput | None:
@@ -125,7 +177,7 @@ def wrong_kind(path: str, *expected: str) -> InvalidInput | None:
     if found is None or found in expected:
         return None
     kind = KINDS[found]
-    return InvalidInput(f"{path}: is {kind.words}; {kind.taken.replace('FILE', path)}")
+    return InvalidInput(f"{path}: is {kind.words}; {with_file(kind.taken, path)}")
 
 
 @contextmanager
@@ -144,6 +196,11 @@ def file_kind(path: str) -> str | None:
     """Return the name of the kind of a file or folder, as its content says it; None where nothing does.
 
     File errors (missing, cut short) are ignored here; readers report them.
+
+    Raises
+    ------
+    ForeignFile
+        For a file of another program that no verb reads.
     """
     try:
         if os.path.isdir(path):
@@ -153,6 +210,8 @@ def file_kind(path: str) -> str | None:
             is_prefix = bool(given.name) and is_file(given.parent / f"{given.name}.0.et")
             return "chakra" if is_prefix else None
         return of_bytes(read_bytes(path), Path(path).suffix.lower(), path)
+    except ForeignFile:
+        raise
     except (InvalidInput, OSError, ValueError):
         return None
 
@@ -178,13 +237,18 @@ def of_text(text: str, suffix: str, path: str) -> str | None:
     """Return the kind of a text."""
     begins = text.lstrip()[:200]
     if begins.startswith("<"):
-        return "wiring" if "<graphml" in text else None
+        roots = (("<graphml", "wiring"), ("<algo ", "schedule"), ("<graphs ", "nccl-graph"))
+        return next((kind for root, kind in roots if root in text[:10_000]), None)
+    if begins_as_workload(text):
+        return "simai-workload"
     if re.match(r"(strict\s+)?(di)?graph\b[^:=]*\{", begins):
         return "wiring"
     if suffix == ".csv" or suffix not in (".yaml", ".yml", ".json", ".toml"):
         kind = _of_table(text, path)
         if kind or suffix == ".csv":
             return kind
+    if begins.startswith("{") and "\n{" in text[:_LONGEST_ROW]:
+        text = text.lstrip().partition("\n")[0]  # a row of JSON a line
     parse: Callable[[str, str], Any] = parse_json if begins.startswith("{") else parse_yaml
     return of_content(parse_toml(text, path) if suffix == ".toml" else parse(text, path))
 
@@ -227,6 +291,8 @@ def _of_mapping(content: Mapping[str, Any]) -> str | None:
         ("mix", isinstance(content.get("jobs"), list)),
         ("sweep", "models" in keys and bool(_SWEEP & keys)),
         ("calibration", {"accelerator", "attention"} <= keys and "model" not in keys),
+        ("astra-network", {"topology", "npus_count"} <= keys),
+        ("request-trace", {"timestamp", "input_length", "output_length"} <= keys),
         ("rates", any(isinstance(row, Mapping) and "mtbf" in row for row in content.values())),
         ("prices", list(content) == ["prices"]),
         ("watts", list(content) == ["watts"]),
@@ -237,6 +303,10 @@ def _of_mapping(content: Mapping[str, Any]) -> str | None:
 
 
 def _of_rows(rows: Sequence[Any]) -> str | None:
+    if rows and all(
+        isinstance(row, Mapping) and {"attempts", "submitted_time"} <= row.keys() for row in rows
+    ):
+        return "trace"
     if rows and all(isinstance(row, Mapping) and "item" in row for row in rows):
         return "prices" if all("usd" in row for row in rows) else "watts"
     return None

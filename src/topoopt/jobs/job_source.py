@@ -12,7 +12,16 @@ from topoopt.base.answers import Frame, fields_of, frame, shows_itself
 from topoopt.base.errors import InvalidInput
 from topoopt.jobs.file_kind import KINDS, file_kind, of_content, wrong_kind
 from topoopt.jobs.request import JobRequest, job_from_mapping, names_file
-from topoopt.schema.files import Strict, checked, is_file, read_json, read_text, read_yaml, validated
+from topoopt.schema.files import (
+    Strict,
+    checked,
+    is_file,
+    read_json,
+    read_text,
+    read_yaml,
+    validated,
+    with_file,
+)
 from topoopt.schema.words import ServingWords, described
 from topoopt.workloads import MODELS, ListedModel, listed_model, resolve_variant
 from topoopt.workloads.transformer import (
@@ -63,6 +72,7 @@ WORDS: Mapping[str, str] = {
     "recording": "traffic",
     "execution-trace": "traffic",
     "chakra": "traffic",
+    "simai-workload": "traffic",
     "matrix": "traffic",
     "device-profile": "profile",
     "flexnet-profile": "profile",
@@ -181,7 +191,7 @@ def _of_content(content: object, word: str) -> JobRequest:
     if kind in (None, "job"):
         again = word.lower().endswith(".json")  # as a file of ours: nothing in it is passed over
         return job_from_mapping(read_json(word) if again else checked(content, word), word)
-    raise InvalidInput(f"{word}: is {KINDS[kind].words}; {KINDS[kind].taken.replace('FILE', word)}")
+    raise InvalidInput(f"{word}: is {KINDS[kind].words}; {with_file(KINDS[kind].taken, word)}")
 
 
 def _named(kind: str, word: str) -> JobRequest:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import accumulate, islice
+from math import isinf
 
 import numpy as np
 
@@ -272,11 +273,13 @@ def collective_page(answer: CollectiveAnswer) -> Page:
     """Return the schedules beside each other, the sizes where they cross, and the bound."""
     wiring, chosen = answer.wiring, answer.chosen
     size, time = format_size(answer.size_bytes), format_time(answer.time_s(chosen))
-    ports = counted(wiring.ports, f"{wiring.links} port")
+    switches = wiring.topology.nodes - wiring.servers
+    behind = " and 1 switch" if switches == 1 else f" and {switches} switches" if switches else ""
+    ports = ("up to " if wiring.idle_ports else "") + counted(wiring.ports, f"{wiring.links} port")
     bound_s = answer.time_s(answer.bound)
     return Page(
         "collective",
-        f"{answer.operation} of {size}, {wiring.servers} servers, {ports} each",
+        f"{answer.operation} of {size}, {wiring.servers} servers{behind}, {ports} each",
         f"The {answer.operation} takes {time} by {chosen.schedule}; none takes less than {format_time(bound_s)}.",
         (
             Tile("Schedule", chosen.schedule, chosen.detail),
@@ -351,21 +354,23 @@ def _schedules(answer: CollectiveAnswer) -> Section:
             number("messages", "volume", ".4f"),
             number("time", "time_s"),
             number("over bound", "over_bound", ".1%"),
-            text("quickest", lambda row: _sizes(row["quickest_from_bytes"], row["quickest_to_bytes"])),
+            text("quickest", lambda row: _sizes(answer.sizes_of(row["schedule"]))),
         ),
         table("Every way", answer.rows(), text("schedule"), text("as", "detail"), number("steps"),
               number("messages", "volume", ".4f"), number("time", "time_s"), folded=True),
         collective_chart,
     ]  # fmt: skip
     if answer.left_out:
-        blocks.append(Notes((f"{', '.join(answer.left_out)}: left out, for there are too many servers",)))
+        why = "for fewer servers, or for servers without switches between them"
+        blocks.append(Notes((f"Left out: {', '.join(answer.left_out)}, {why}",)))
     caption = "Messages are bytes over the fullest ports, in whole messages at all of a server's bandwidth."
     return Section("schedules", "Schedules", caption, tuple(blocks))
 
 
-def _sizes(low: float | None, high: float | None) -> str:
-    if low is None:
+def _sizes(sizes: tuple[float, float] | None) -> str:
+    if sizes is None:
         return "–"
-    if high is None:
+    low, high = sizes
+    if isinf(high):
         return f"from {format_size(low)} on" if low else "always"
     return f"{format_size(low)} to {format_size(high)}" if low else f"up to {format_size(high)}"

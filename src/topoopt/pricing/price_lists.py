@@ -345,7 +345,10 @@ def _shipped(kind: str, name: str) -> PartTable:
 def _table(kind: str, name: str, place: str, text: str) -> PartTable:
     """Return the table of a CSV text, or of a YAML text that is a list or has one under its kind."""
     if Path(place).suffix.lower() in TABLES:
-        columns, expected = _ROW_MODELS[kind].model_fields, f"a header row with item and {COLUMNS[kind]}, and rows"
+        columns, expected = (
+            _ROW_MODELS[kind].model_fields,
+            f"a header row with item and {COLUMNS[kind]}, and rows",
+        )
         _, headed = headed_rows(text, place, columns, expected, needed=("item", COLUMNS[kind]))
         rows: Any = [{name: cell for name, cell in cells.items() if cell} for _, _, cells in headed]
     else:

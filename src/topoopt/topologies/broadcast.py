@@ -122,6 +122,7 @@ def reversed_links(topology: Topology) -> Topology:
         np.repeat(topology.src.astype(np.int64), topology.ports),
         np.repeat(topology.bandwidth_bps / topology.ports, topology.ports),
         np.repeat(topology.latency_s, topology.ports),
+        topology.nodes,
         offsets=tuple(sorted(topology.servers - step for step in topology.offsets)),
     )
 

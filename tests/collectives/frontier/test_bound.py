@@ -18,8 +18,9 @@ from tests.collectives.wirings import (
     without_offsets,
 )
 from topoopt.collectives.frontier import collective_answer
-from topoopt.collectives.frontier.answer import bound_of, tightest_set
+from topoopt.collectives.frontier.answer import bound_of
 from topoopt.collectives.frontier.wiring import Wiring, wiring_of
+from topoopt.collectives.tightest_set import tightest_set
 from topoopt.topologies import Topology, broadcast_steps, circulant, expander, hop_metrics
 
 

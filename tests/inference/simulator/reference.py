@@ -271,7 +271,9 @@ class Reference:
             self.turn[pool] = at(best) + 1
             return best
         if router == "prefix-aware" and pool == 0:
-            return min(up, key=lambda s: (self.unread(s) - self.matched(s, q) * self.block_tokens, self.load(s)))
+            return min(
+                up, key=lambda s: (self.unread(s) - self.matched(s, q) * self.block_tokens, self.load(s))
+            )
         if router == "network-aware" and pool == 1:
             room = [s for s in up if self.load(s) + q.input + q.steps <= s.kind.pages * self.page]
             if room:

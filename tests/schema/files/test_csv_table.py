@@ -45,8 +45,8 @@ def test_a_sign_in_a_heading_separates_nothing_unless_all_rows_have_it() -> None
 
 @pytest.mark.parametrize(
     ("written", "number"),
-    [("1.234,50", "1234.50"), ("1,234.5", "1234.5"), ("1.234.567", "1234567"), ("0,125", "0.125"), ("-1234,5", "-1234.5"),
-     ("1’234", "1234"), ("1\u202f234,5", "1234.5"), ("1,5e3", "1.5e3"), ("1.450e3", "1.450e3"), (",5", ".5"),
+    [("1.234,50", "1234.50"), ("1,234.5", "1234.5"), ("1.234.567", "1234567"), ("0,125", "0.125"),
+     ("-1234,5", "-1234.5"), ("1’234", "1234"), ("1\u202f234,5", "1234.5"), ("1,5e3", "1.5e3"), ("1.450e3", "1.450e3"), (",5", ".5"),
      ("1.2.3", "1.2.3"), ("v1,5", "v1,5"), ("2026-01-05", "2026-01-05"), ("1 234", "1 234")],
 )  # fmt: skip
 def test_beside_semicolons_a_number_that_says_its_decimal_sign_is_read(written: str, number: str) -> None:
@@ -55,7 +55,12 @@ def test_beside_semicolons_a_number_that_says_its_decimal_sign_is_read(written: 
 
 @pytest.mark.parametrize(
     ("others", "written", "number"),
-    [("0,5", "1.450", "1450"), ("0.5", "1.450", "1.450"), ("0,5", "1,450", "1.450"), ("0.5", "1,450", "1450")],
+    [
+        ("0,5", "1.450", "1450"),
+        ("0.5", "1.450", "1.450"),
+        ("0,5", "1,450", "1.450"),
+        ("0.5", "1,450", "1450"),
+    ],
 )
 def test_what_may_be_thousands_is_read_as_the_other_numbers_say(
     others: str, written: str, number: str

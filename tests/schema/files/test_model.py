@@ -54,7 +54,10 @@ class Shares(Strict):
         ({"shares": True}, "job.yaml: shares: expected a number, got true"),
         ({"shares": [0, True, 50]}, "job.yaml: shares[1]: expected a number, got true"),
         ({"pairs": [[1, 2.5], [True, 2]]}, "job.yaml: pairs[1][0]: expected an integer, got true"),
-        ({"nics": [{"ports": False}]}, "job.yaml: nics[0].ports: expected an integer > 0 and <= 8, got false"),
+        (
+            {"nics": [{"ports": False}]},
+            "job.yaml: nics[0].ports: expected an integer > 0 and <= 8, got false",
+        ),
     ],
 )
 def test_true_is_no_number(mapping: dict[str, object], message: str) -> None:

@@ -11,7 +11,7 @@ from topoopt.schema.files import is_file, read_bytes, read_text
 
 def test_what_is_no_text_file_is_refused(tmp_path: Path) -> None:
     binary = tmp_path / "plan.bin"
-    binary.write_bytes(b"\x89PNG\xff")
+    binary.write_bytes(b"\x89NG\xff")
     zeros = tmp_path / "zeros"
     zeros.write_bytes(bytes(4))
     for path, part in (

@@ -143,4 +143,6 @@ def test_a_plan_or_a_name_that_nobody_has_is_no_trace(tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text("{}")
     assert not is_chakra(str(tmp_path / "plan.json"))
     assert not is_chakra(str(tmp_path / "nobody"))
+    assert not is_chakra(str(tmp_path))
+    (tmp_path / "run.0.et").write_bytes(b"")
     assert is_chakra(str(tmp_path))

@@ -202,7 +202,7 @@ GRAPHML = '<graphml>\n<graph edgedefault="undirected">\n{}\n</graph>\n</graphml>
     ("name", "text", "message"),
     [
         ("x.graphml", "<graphml>\n<graph>\n<node id='a'>\n", r"line \d: not XML"),
-        ("x.graphml", "<gexf></gexf>", 'line 1: expected GraphML, got XML of "gexf"'),
+        ("x.graphml", "<kml></kml>", 'line 1: expected GraphML, got XML of "kml"'),
         (
             "x.graphml",
             '<!DOCTYPE a [<!ENTITY b "c">]>\n<graphml/>',
@@ -288,12 +288,15 @@ def test_every_verb_takes_servers_and_bandwidth_of_the_file(tmp_path: Path) -> N
     cluster = plan.job.cluster
     assert (cluster.servers, cluster.degree, cluster.links) == (8, 4, "duplex")
     assert (cluster.link_bandwidth_bps, cluster.link_latency_s) == (50e9, 2e-6)
-    assert (
-        topoopt.plan(
-            "ncf", wiring=path, bandwidth="25Gbps", fabrics=(), budget=0
-        ).job.cluster.link_bandwidth_bps
-        == 25e9
-    )
+    for asks in (
+        lambda: topoopt.plan("ncf", wiring=path, bandwidth="25Gbps", fabrics=(), budget=0),
+        lambda: topoopt.collective("allreduce", "1MB", wiring=path, bandwidth="25Gbps"),
+        lambda: topoopt.simulate(plan, wiring=path, simulator="flow", bandwidth="25Gbps"),
+    ):
+        with pytest.raises(
+            topoopt.InvalidInput, match=r"^bandwidth: .*own.csv says 50 Gb/s per link, got 25 Gb/s"
+        ):
+            asks()
     answer = topoopt.collective("allreduce", "1MB", wiring=path)
     assert isinstance(answer, topoopt.CollectiveAnswer)
     assert answer.wiring.port_bps == 50e9

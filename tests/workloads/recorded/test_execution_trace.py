@@ -67,7 +67,7 @@ def test_a_rank_follows_from_first_rank_and_stride(tmp_path: Path) -> None:
     [
         (
             {"attrs": []},
-            "record_param_comms without attributes (1.1.1-chakra.0.0.4); record with PyTorch 2.4",
+            "record_param_comms with neither attributes nor sizes (1.1.1-chakra.0.0.4); record with PyTorch 2.4",
         ),
         ({"inputs": {"values": []}}, "does not say which rank it is of"),
     ],

@@ -8,19 +8,14 @@ References
    broadcast.
 """
 
-from functools import lru_cache
-
 import numpy as np
 
 from topoopt.base.errors import InvalidInput, NoRoute
 from topoopt.collectives.schedule import (
     MOST_RANKS,
     Algorithm,
-    Moves,
     Transfers,
-    merged,
     one_after_the_other,
-    pipelined,
 )
 from topoopt.topologies import (
     Sent,
@@ -32,27 +27,6 @@ from topoopt.topologies import (
     links_among,
     reversed_links,
 )
-
-PIPELINES = (1, 2, 4, 8)
-"""Parts of a message that follow each other one step apart, such that uneven steps fill each other's gaps."""
-
-
-@lru_cache(maxsize=32)
-def broadcast_moves(topology: Topology, members: tuple[int, ...]) -> tuple[Moves, ...]:
-    """Return the AllReduce in one or several parts; none where the group's own links do not join it.
-
-    A reduce-scatter, which is an all-gather over the reversed links in reverse order, and an all-gather.
-    """
-    whole = broadcast_transfers(topology, members)
-    if whole is None:
-        return ()
-    server = np.array(members, np.int64)
-    shards = Moves(whole.step, server[whole.src], server[whole.dst], whole.count, whole.chunks)
-    once = merged(shards)
-    return tuple(pipelined(once, parts) for parts in PIPELINES)
-
-
-ALGORITHM = Algorithm(collective="allreduce", on_links=broadcast_moves, order=80)
 
 
 def broadcast_transfers(topology: Topology, members: tuple[int, ...]) -> Transfers | None:
@@ -67,6 +41,9 @@ def broadcast_transfers(topology: Topology, members: tuple[int, ...]) -> Transfe
         return allreduce_by_broadcast(inside)
     except (InvalidInput, NoRoute):  # of links unlike each other, one way only, or too many
         return None
+
+
+ALGORITHM = Algorithm(collective="allreduce", on_links=broadcast_transfers, order=80)
 
 
 def allreduce_by_broadcast(topology: Topology) -> Transfers:

@@ -14,8 +14,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
 from topoopt.base.answers import Frame, fields_of, frame, shows_itself
 from topoopt.base.errors import InvalidInput, unknown_name
@@ -24,13 +22,12 @@ from topoopt.collectives.frontier.wiring import Wiring
 from topoopt.collectives.msccl import msccl_xml
 from topoopt.collectives.schedule_simulator import MscclRun, PlayedSchedule, play, run_msccl
 from topoopt.collectives.table import ALGORITHMS, COLLECTIVE_ALIASES
+from topoopt.collectives.tightest_set import TightSet, tightest_set
 from topoopt.routing import optimal_max_load
-from topoopt.topologies import HopMetrics, Topology, hop_metrics, reversed_links
+from topoopt.topologies import HopMetrics, hop_metrics, reversed_links
 
 LARGEST_LP = 20_000
 """Servers times links up to which the best routing of an all-to-all is computed: a second."""
-MOST_SERVERS = 512
-"""Servers up to which all sets are considered; above, only single servers, and all but one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,25 +49,6 @@ class Bound:
     def time_s(self, size_bytes: float, alpha_s: float, server_bps: float) -> float:
         """Return the time for a message, seconds."""
         return self.steps * alpha_s + self.volume * size_bytes * 8.0 / server_bps
-
-
-@dataclass(frozen=True, slots=True)
-class TightSet:
-    """A set of servers, and the ports that lead out of it."""
-
-    servers: int
-    ports_out: int
-
-    @property
-    def ratio(self) -> Fraction:
-        """Servers a port."""
-        return Fraction(self.servers, self.ports_out)
-
-    @property
-    def why(self) -> str:
-        """Description of the set."""
-        ports = "1 port" if self.ports_out == 1 else f"{self.ports_out} ports"
-        return f"what {self.servers} servers have must leave by {ports}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +128,11 @@ class CollectiveAnswer:
         if id(way) in froms or id(way) in tos or (not self.crossings and way is self.ways[0]):
             return froms.get(id(way), 0.0), tos.get(id(way), float("inf"))
         return None
+
+    def sizes_of(self, schedule: str) -> tuple[float, float] | None:
+        """Return the range of sizes for which variants of a schedule are the fastest; as :meth:`sizes`."""
+        ranges = [sizes for way in self.ways if way.schedule == schedule and (sizes := self.sizes(way))]
+        return (min(low for low, _ in ranges), max(high for _, high in ranges)) if ranges else None
 
     def msccl(self) -> str:
         """Return the chosen schedule as MSCCL's XML, run once by an interpreter that sees every shard arrive.
@@ -345,51 +328,3 @@ def bound_of(operation: str, wiring: Wiring, hops: HopMetrics) -> Bound:
 
 def _volume(wiring: Wiring, tight: TightSet) -> Fraction:
     return tight.ratio * wiring.ports / wiring.servers
-
-
-def tightest_set(topology: Topology) -> TightSet:
-    """Return the set with most servers for a port out of it.
-
-    On a circulant, as on every wiring that looks alike from all servers, that is all servers but one: its ports are as
-    few as any set's [2]_. Elsewhere flows to every server find it, or show that there is none tighter (Dinkelbach).
-
-    References
-    ----------
-    .. [2] Y. O. Hamidoune, "Sur les atomes d'un graphe orienté", 1977, for digraphs; W. Mader, 1971, for graphs.
-    """
-    n = topology.servers
-    into = np.bincount(topology.dst, topology.ports, n).astype(np.int64)
-    out = np.bincount(topology.src, topology.ports, n).astype(np.int64)
-    best = TightSet(n - 1, int(into.min()))
-    alone = TightSet(1, int(out.min()))
-    best = max(best, alone, key=lambda tight: tight.ratio)
-    if topology.offsets or n > MOST_SERVERS:
-        return best
-    for server in range(n):
-        while True:
-            tighter = _cut_before(topology, server, best)
-            if tighter is None:
-                break
-            best = tighter
-    return best
-
-
-def _cut_before(topology: Topology, server: int, best: TightSet) -> TightSet | None:
-    """Return a tighter set without this server, from which too little can flow to it; None if there is none."""
-    n, source = topology.servers, topology.servers
-    # every server sends `ports_out` units, a port carries `servers`
-    src = np.concatenate([topology.src, np.full(n, source)])
-    dst = np.concatenate([topology.dst, np.arange(n)])
-    room = np.concatenate([topology.ports.astype(np.int64) * best.servers, np.full(n, best.ports_out)])
-    network = csr_array((room.astype(np.int32), (src, dst)), shape=(n + 1, n + 1))
-    flow = maximum_flow(network, source, server)
-    if flow.flow_value >= n * best.ports_out:
-        return None
-    left: Any = network - flow.flow  # the stubs take it for an array
-    left.data = np.maximum(left.data, 0)
-    left.eliminate_zeros()
-    reached = breadth_first_order(left, source, return_predecessors=False)
-    inside = np.zeros(n + 1, np.bool_)
-    inside[reached] = True
-    leaves = inside[topology.src] & ~inside[topology.dst]
-    return TightSet(int(inside[:n].sum()), int(topology.ports[leaves].sum()))

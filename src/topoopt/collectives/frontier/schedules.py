@@ -9,6 +9,8 @@ import numpy as np
 from topoopt.base.arrays import Columns, Ints, Ints32
 from topoopt.collectives.algorithms.bfb import broadcast_schedule
 from topoopt.collectives.algorithms.ring import all_gather, reduce_scatter, ring
+from topoopt.collectives.algorithms.spanning_trees import NAME as TREES
+from topoopt.collectives.algorithms.spanning_trees import packed_trees
 from topoopt.collectives.frontier.wiring import Wiring
 from topoopt.collectives.schedule import (
     Moves,
@@ -114,7 +116,13 @@ MOST_RANKS = 512
 """Most servers for trees, halving and doubling, and pairwise exchanges, which have millions of sends above."""
 MOST_BALANCED = 160
 """Servers whose all-to-all is balanced over its paths."""
+MOST_DENSE = 64
+"""Servers up to which rings are searched for where most servers are joined directly."""
 _RINGS = {"allreduce": ring, "reduce-scatter": reduce_scatter, "all-gather": all_gather}
+PIECES = tuple(2**power for power in range(21))
+"""Pieces of the parts that go along spanning trees: more are lighter and take more steps."""
+MOST_PIECES = 16
+"""Most pieces in which a schedule of trees is played and exported; more of them repeat its steps."""
 MakeWays = Callable[[Routed, str], list[Way]]
 
 
@@ -139,8 +147,10 @@ def _ring_transfers(operation: str, orders: Orders) -> Transfers:
 
 
 def broadcast_ways(routed: Routed, operation: str) -> list[Way]:
-    """Return the breadth-first broadcast; a reduce-scatter is that of the reversed links."""
+    """Return the breadth-first broadcast; a reduce-scatter is that of the reversed links. None through switches."""
     wiring = routed.wiring
+    if wiring.topology.nodes > wiring.servers:
+        return []
     gather = broadcast_steps(wiring.topology, wiring.ports)
     back = wiring.topology if wiring.links == "duplex" else reversed_links(wiring.topology)
     scatter = gather if wiring.links == "duplex" else broadcast_steps(back, wiring.ports)
@@ -157,6 +167,38 @@ def broadcast_ways(routed: Routed, operation: str) -> list[Way]:
     detail = f"shards in {chunks} chunks" if chunks > 1 else "whole shards"
     steps, volume = sum(part.steps for part in parts), float(sum(part.volume for part in parts))
     return [Way("bfb", detail, steps, volume, make)]
+
+
+def tree_ways(routed: Routed, operation: str) -> list[Way]:
+    """Return the packed spanning trees in more and more pieces, each a step behind the one before.
+
+    None for too many servers.
+    """
+    wiring = routed.wiring
+    gather = scatter = packed_trees(wiring.topology)
+    if wiring.links != "duplex":
+        scatter = packed_trees(reversed_links(wiring.topology))
+    if gather is None or scatter is None:
+        return []
+    parts = {"all-gather": (gather,), "reduce-scatter": (scatter,), "allreduce": (scatter, gather)}[operation]
+
+    def make(pieces: int) -> Transfers:
+        if operation == "all-gather":
+            return gather.all_gather(pieces)
+        scatters = scatter.all_gather(pieces).backwards()
+        return (
+            scatters
+            if operation == "reduce-scatter"
+            else one_after_the_other(scatters, gather.all_gather(pieces))
+        )
+
+    ways = []
+    for pieces in PIECES:
+        steps = sum(one.steps(pieces) for one in parts)
+        volume = sum(one.volume(wiring.ports, pieces) for one in parts)
+        detail = f"{gather.per_root} per server" + (f", in {pieces} pieces" if pieces > 1 else "")
+        ways.append(Way(TREES, detail, steps, volume, partial(make, min(pieces, MOST_PIECES))))
+    return ways
 
 
 def _laid_ways(name: str, routed: Routed, operation: str) -> list[Way]:
@@ -215,7 +257,7 @@ def direct_ways(routed: Routed, operation: str) -> list[Way]:
     ]
 
 
-_ON_ITS_LINKS: Mapping[str, MakeWays] = {"ring": ring_ways, "bfb": broadcast_ways}
+_ON_ITS_LINKS: Mapping[str, MakeWays] = {"ring": ring_ways, "bfb": broadcast_ways, TREES: tree_ways}
 
 
 def _schedules(operation: str, own: Mapping[str, MakeWays]) -> Mapping[str, MakeWays]:
@@ -255,7 +297,8 @@ def ring_orders(wiring: Wiring, seed: int = 0) -> Orders:
         return Orders(tuple(orders), True, least)
     everyone = np.arange(wiring.servers)
     rings = direct_rings(wiring.topology, everyone, wiring.ports)
-    if len(rings) < wiring.ports and len(wiring.topology) < wiring.servers**2 / 2:
+    sparse = len(wiring.topology) < wiring.servers**2 / 2 or wiring.servers <= MOST_DENSE
+    if len(rings) < wiring.ports and sparse:
         search = hamiltonian_rings if wiring.links == "duplex" else one_way_rings
         rings = max(rings, search(wiring.topology, everyone, wiring.ports, seed), key=len)
     if rings:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.catalog import DEFAULT_LATENCY_S
 from topoopt.topologies import (
@@ -15,7 +17,14 @@ from topoopt.topologies import (
     ports_of_all,
     stride_offsets,
 )
-from topoopt.topologies.wirings import FAMILY_NAMES, WiringRequest, read_wiring_file, search_wirings
+from topoopt.topologies.wirings import (
+    FAMILY_NAMES,
+    WiringRequest,
+    check_bandwidth,
+    read_switched_graph,
+    read_wiring_file,
+    search_wirings,
+)
 
 FULL_MESH = "full-mesh"
 MOST_SERVERS, MOST_LINKS = 4096, 200_000
@@ -26,7 +35,7 @@ WIRED_DIRECTLY = ("best", *FAMILY_NAMES, FULL_MESH)
 
 @dataclass(frozen=True, eq=False)
 class Wiring:
-    """A topology without switches whose ports are all alike.
+    """A topology whose ports are all alike, with switches only where a file has them.
 
     Attributes
     ----------
@@ -62,7 +71,7 @@ class Wiring:
     @property
     def idle_ports(self) -> int:
         """Ports without a link out."""
-        return self.servers * self.ports - int(self.topology.ports.sum())
+        return self.servers * self.ports - int(self.topology.ports[self.topology.src < self.servers].sum())
 
 
 def check_size(servers: int, links: int) -> None:
@@ -89,10 +98,13 @@ def wiring_of(name: str, topology: Topology, ports: int | None = None) -> Wiring
     InvalidInput
         For switches, ports that differ in bandwidth, or servers that differ in ports where ``ports`` is not given.
     """
-    count = ports_of_all(topology, ports)
+    return Wiring(name, topology, ports_of_all(topology, ports), _links_of(topology))
+
+
+def _links_of(topology: Topology) -> str:
     back = topology.link_ids(topology.dst, topology.src)
     duplex = bool((back >= 0).all() and (topology.ports[back] == topology.ports).all())
-    return Wiring(name, topology, count, "duplex" if duplex else "directed")
+    return "duplex" if duplex else "directed"
 
 
 def stride_wiring(
@@ -155,7 +167,9 @@ def read_wiring(
     degree: int | None = None,
     usual_bps: float = 100e9,
 ) -> Wiring:
-    """Return the wiring of a file; see :func:`topoopt.topologies.wirings.read_wiring_file`.
+    """Return the wiring of a file, whose servers need not have equally many links.
+
+    See :func:`topoopt.topologies.wirings.read_wiring_file`.
 
     Parameters
     ----------
@@ -165,11 +179,19 @@ def read_wiring(
     Raises
     ------
     InvalidInput
-        With the line or the place in JSON, as there; for more servers or links than are scheduled for.
+        With the line or the place in JSON, as there; for more servers or links than are scheduled for; if the links
+        in the file have another bandwidth.
     """
-    made, _ = read_wiring_file(path, links, degree)
+    switched = read_switched_graph(path, bandwidth_bps or usual_bps)
+    if switched is not None:
+        into, out = (
+            np.bincount(end, switched.ports)[: switched.servers] for end in (switched.dst, switched.src)
+        )
+        return Wiring(str(path), switched, int(max(into.max(), out.max())), _links_of(switched))
+    made, _ = read_wiring_file(path, links, degree or 0)
     check_size(made.servers, len(made.arcs[0]))
     said = made.recipe.get("bandwidth_bps")
+    check_bandwidth(path, said, bandwidth_bps)
     if bandwidth_bps is None:
         bandwidth_bps = said if isinstance(said, float) else usual_bps
     return direct_wiring(str(path), made, bandwidth_bps)

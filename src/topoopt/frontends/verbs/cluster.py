@@ -204,9 +204,15 @@ def _trace(trace: TraceSource | None, words: Mapping[str, Any], settings: Cluste
         mix = GeneratorSettings(jobs=1, mix=parse_mix(words["mix"])).mix
         return read_public_trace(name, mix, per_server, settings.seed)
     if drawn:
+        if not isinstance(trace, Trace):
+            _read(name)  # what is wrong with the file comes first
         raise InvalidInput(f"{drawn[0]}: is for generate; the jobs of {name} are what they are")
+    return trace if isinstance(trace, Trace) else _read(name)
+
+
+def _read(name: str) -> Trace:
     with expecting(name, "trace"):
-        return trace if isinstance(trace, Trace) else read_trace(name)
+        return read_trace(name)
 
 
 def preset_trace(words: Mapping[str, Any], settings: ClusterSettings) -> Trace:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Unpack
 
 from topoopt.base.errors import InvalidInput
-from topoopt.base.units import parse_bandwidth, parse_time
+from topoopt.base.units import format_bandwidth, format_time, parse_bandwidth, parse_time
 from topoopt.clusters.interleave import CommunicationProfile, Interleaving, JobPhases
 from topoopt.clusters.interleave import interleave as interleaved
 from topoopt.frontends.verbs.profile_source import (
@@ -73,12 +73,21 @@ def interleave(
 
 
 def _capacity_bps(capacity: Amount, profiles: Sequence[CommunicationProfile]) -> float:
-    """Return bits per second; a mistake in it names the jobs, too."""
+    """Return bits per second; a mistake in it names the jobs, too, and each job alone must fit on the link."""
     try:
-        return amount(parse_bandwidth, capacity, "capacity")
+        capacity_bps = amount(parse_bandwidth, capacity, "capacity")
     except InvalidInput as error:
         names = " and ".join(dict.fromkeys(profile.job for profile in profiles))
         raise InvalidInput(f"{error}; give that of the link of job {names}, such as 50Gbps") from None
+    for profile in profiles:
+        average_bps = 8 * profile.size_bytes / profile.iteration_time_s
+        if average_bps > capacity_bps:
+            raise InvalidInput(
+                f"capacity {format_bandwidth(capacity_bps)}: job {profile.job} sends "
+                f"{format_bandwidth(average_bps)} on average, so its iterations of "
+                f"{format_time(profile.iteration_time_s)} do not fit; give the bandwidth of the link that it uses"
+            )
+    return capacity_bps
 
 
 @checked_arguments

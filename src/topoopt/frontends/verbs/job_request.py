@@ -30,6 +30,7 @@ from topoopt.jobs import (
 from topoopt.schema.files import read_bytes
 from topoopt.schema.words import FinderWords, SearchWords, TrainingWords, amount, defaults, pick
 from topoopt.search import SearchOptions, is_transformer, preset
+from topoopt.topologies.wirings import check_bandwidth
 from topoopt.transformers import COUNTS_FROM_ZERO
 from topoopt.workloads import MODELS, Traffic, resolve_variant
 from topoopt.workloads.transformer import left_out_of_config
@@ -213,12 +214,12 @@ def on_wiring_file(request: JobRequest, options: SearchOptions) -> JobRequest:
     Raises
     ------
     InvalidInput
-        If the file is none.
+        If the file is none, or its links have another bandwidth than the one asked for.
     """
-    cluster = request.cluster
-    return JobRequest(
-        cluster=cluster_of_wiring(options.wiring, cluster.get("degree"), cluster.get("links"))
-    ).overlaid(request)
+    asked = request.cluster
+    said = cluster_of_wiring(options.wiring, asked.get("degree"), asked.get("links"))
+    check_bandwidth(options.wiring, said.get("link_bandwidth_bps"), asked.get("link_bandwidth_bps"))
+    return JobRequest(cluster=said).overlaid(request)
 
 
 def wiring_digest(options: SearchOptions, cluster: ClusterSpec) -> dict[str, str]:

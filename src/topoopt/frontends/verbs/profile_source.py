@@ -24,6 +24,7 @@ from topoopt.frontends.verbs.simulate import simulate
 from topoopt.jobs import expecting
 from topoopt.plans import Plan
 from topoopt.simulation import SIMULATORS, Simulation, is_chakra, is_fbuf
+from topoopt.workloads.recorded import is_simai_workload
 
 ProfileSource = CommunicationProfile | Plan | Simulation | str | os.PathLike[str]
 """A profile or its job file, a plan, a simulation, or the file of a plan, of a task graph or of counters (``.csv``)."""
@@ -88,7 +89,7 @@ def phases_of_source(source: ProfileSource, how: HowProfiled = USUAL) -> JobPhas
     if path.lower().endswith(".csv"):
         with expecting(path, "counters"):
             return _of_counters(path, how)
-    if is_fbuf(path) or is_chakra(path) or is_plan_file(path):
+    if is_fbuf(path) or is_chakra(path) or is_simai_workload(path) or is_plan_file(path):
         return _of_simulation(_simulated(path, how), how)
     with expecting(path, "job-profile"):
         return JobPhases({"": _named(read_profile(path), how)}, "job file", path, {})

@@ -104,7 +104,9 @@ def _of_words(source: Transformer, given: Mapping[str, Any]) -> Question:
             raise InvalidInput(f"{word}: is the size of a training; a service has a rate")
     for word in DRAWN:
         if word in given and "trace" in words:
-            raise InvalidInput(f"{word}: the requests of a trace are what they are; leave it out, or the trace")
+            raise InvalidInput(
+                f"{word}: the requests of a trace are what they are; leave it out, or the trace"
+            )
     if "columns" in given and "trace" not in words:
         raise InvalidInput("columns: says how a trace is read; give the trace, too")
     if "duration" in given and "rate" not in words:

@@ -42,6 +42,7 @@ from topoopt.simulation import (
     simulate_job,
     simulate_jobs,
 )
+from topoopt.workloads.recorded import is_simai_workload
 
 STEADY_ITERATIONS = 4
 MOST_LOGGED = 300_000
@@ -153,11 +154,13 @@ def _job(source: Simulated, iterations: int) -> SimulatedJob:
     path = os.fspath(source)
     if not path:
         raise InvalidInput("PLAN|GRAPH: expected a file name, got nothing")
-    for recognizes, job_of in ((is_fbuf, job_of_fbuf), (is_chakra, job_of_chakra)):
+    traces = (is_chakra, is_simai_workload, os.path.isdir)
+    for recognizes, job_of in ((is_fbuf, job_of_fbuf), *((one, job_of_chakra) for one in traces)):
         if recognizes(path):
             if iterations > 1:
                 raise InvalidInput(f"steady_state: {path} holds one iteration; it is for plans")
-            return job_of(path)
+            with expecting(path, "task-graph", "chakra", "simai-workload"):
+                return job_of(path)
     if not os.path.exists(path):
         raise InvalidInput(
             f"{path}: no such file; expected a plan of topoopt plan --out, a .fbuf task graph, or Chakra's traces"

@@ -16,6 +16,7 @@ import yaml
 from topoopt.base.errors import InvalidInput, shown
 from topoopt.base.limits import LARGEST, LARGEST_NUMBER, MOST
 from topoopt.base.units import format_memory
+from topoopt.schema.files.foreign import refuse_foreign
 
 LARGEST_FILE_BYTES = 2**32
 DEEPEST = 50
@@ -110,7 +111,9 @@ def parse_json(text: str, place: str, expected: str = "", *, foreign: bool = Fal
     """
     remedy = f"; {expected}" if expected else ""
     try:
-        return checked(json.loads(text, object_pairs_hook=_once_or_equal if foreign else _once), place, foreign=foreign)
+        return checked(
+            json.loads(text, object_pairs_hook=_once_or_equal if foreign else _once), place, foreign=foreign
+        )
     except _RepeatedKey as error:
         if len(text) <= LONGEST_YAML and not foreign:  # JSON is YAML, whose nodes know their lines
             _refuse_repeated_keys(yaml.compose(text.replace("\t", " "), Loader=yaml.SafeLoader), place)
@@ -295,6 +298,19 @@ def read_bytes(path: str | Path) -> bytes:
     Raises
     ------
     InvalidInput
+        As :func:`any_bytes`; for a format of another program that no verb reads.
+    """
+    data = any_bytes(path)
+    refuse_foreign(data, str(path))
+    return data
+
+
+def any_bytes(path: str | Path) -> bytes:
+    """Return the content of a file, whatever its format.
+
+    Raises
+    ------
+    InvalidInput
         If there is no such file, it may not be read, is larger than 4 GiB, or is a directory, a device or a pipe,
         which might never end.
     """
@@ -330,7 +346,9 @@ def decoded(data: bytes, place: str, remedy: str = "") -> str:
     try:
         text = data.decode("utf-16" if wide else "utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"{place}: not a text file: byte {error.start} is not UTF-{16 if wide else 8}{remedy}") from None
+        raise InvalidInput(
+            f"{place}: not a text file: byte {error.start} is not UTF-{16 if wide else 8}{remedy}"
+        ) from None
     if "\0" in text:
         raise InvalidInput(f"{place}: not a text file: it holds a NUL byte{remedy}")
     return text

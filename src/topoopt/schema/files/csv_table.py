@@ -1,8 +1,9 @@
 """Rows of a CSV: the separator and the decimal sign are found, numbers come out as Python writes them.
 
-Cells are separated by commas, semicolons or tabs, whichever the first line has. Beside commas the decimal sign is a point.
-Beside semicolons and tabs, as European spreadsheets write them, it is a point or a comma: ``0,5`` and ``1.234,50`` say
-which. ``1.450`` alone does not: it is refused, for a number wrong by a thousand is worse than one that is written again.
+Cells are separated by commas, semicolons or tabs, whichever the first line has. Beside commas the decimal sign is a
+point. Beside semicolons and tabs, as European spreadsheets write them, it is a point or a comma: ``0,5`` and
+``1.234,50`` say which. ``1.450`` alone does not, and is refused: a number that is wrong by a factor of a thousand is
+worse than one that is to be written again.
 """
 
 import csv
@@ -21,7 +22,9 @@ _NUMBER = re.compile(
     r"([+-]?)(?:(\d{1,3})((?:([.,'’\u00a0\u202f])\d{3})(?:\4\d{3})*)|(\d+)|(?=[.,]\d))(?:([.,])(\d*))?([eE][+-]?\d+)?"
 )
 """Sign; first group, other groups, their sign; or digits without groups; decimal sign, fraction, exponent."""
-_MONEY = re.compile(r"\s*(US\$|[$€£¥]|[A-Z]{3})?\s*([+-]?[.,]?\d[\d.,'’\u00a0\u202f]*)\s*(US\$|[$€£¥]|[A-Z]{3})?\s*")
+_MONEY = re.compile(
+    r"\s*(US\$|[$€£¥]|[A-Z]{3})?\s*([+-]?[.,]?\d[\d.,'’\u00a0\u202f]*)\s*(US\$|[$€£¥]|[A-Z]{3})?\s*"
+)
 _MARKS = re.compile(r"[\"$€£¥'’\u00a0\u202f]|[A-Z]{3} ?\d|\d ?[A-Z]{3}")
 """What stands in a text that has numbers with groups or currencies."""
 _DOLLARS = ("$", "US$", "USD")
@@ -144,8 +147,9 @@ def _make_plain(rows: list[tuple[int, list[str]]], place: str, european: bool) -
     for line, cells, column, cell in pending:
         if len(signs) != 1:
             as_groups, (before, after) = re.sub("[.,]", "", cell), re.split("[.,]", cell)
+            as_decimal = f"{float(f'{before}.{after}'):.9g}"
             raise InvalidInput(
-                f'{place}: line {line}: "{cell}" may be {as_groups} or {float(f"{before}.{after}"):.9g} in a table with semicolons '
+                f'{place}: line {line}: "{cell}" may be {as_groups} or {as_decimal} in a table with semicolons '
                 f"or tabs; write {as_groups} or {before}.{after}0"
             )
         decimal = signs == {"." if "." in cell else ","}

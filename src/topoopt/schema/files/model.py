@@ -148,7 +148,13 @@ def _refuse_truth(model_class: type[BaseModel], mapping: Mapping[Any, Any], plac
             if number is not None and "boolean" not in kinds:
                 expected = _expected(number, None)
                 raise InvalidInput(f"{place}: {dotted(where)}expected {expected}, got {shown(value)}")
-        inner = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+        inner = (
+            value.items()
+            if isinstance(value, Mapping)
+            else enumerate(value)
+            if isinstance(value, list)
+            else ()
+        )
         pending.extend(((*where, step), one) for step, one in inner if isinstance(one, bool | Mapping | list))
 
 

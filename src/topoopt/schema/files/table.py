@@ -21,7 +21,7 @@ from pathlib import Path, PurePath
 from typing import Any, BinaryIO
 
 from topoopt.base.errors import InvalidInput
-from topoopt.schema.files.content import check_name, read_bytes, read_json
+from topoopt.schema.files.content import any_bytes, check_name, read_json
 
 LIST = "written-by-topoopt.json"
 """File that lists the files written."""
@@ -266,7 +266,7 @@ def _refuse_foreign(folder: Path, path: str) -> None:
             continue
         if name not in listed or place.is_symlink():
             raise InvalidInput(f"{path}: holds {name}, which topoopt has not written; name another folder")
-        if listed[name] != _digest(read_bytes(place)):
+        if listed[name] != _digest(any_bytes(place)):
             raise InvalidInput(
                 f"{path}: {name} was changed since it was written; move it away or name another folder"
             )

@@ -22,6 +22,9 @@ Vocabulary = TypeVar("Vocabulary", bound=type)
 TEXT_LISTS: dict[str, Callable[[], Iterable[str]]] = {}
 """Lists of names that texts contain as ``{name of the list}``; the packages that have the lists add them."""
 
+WRONG_FILES: dict[str, Callable[[str, str], InvalidInput | None]] = {}
+"""Functions that name the kind of a file that a word (first argument) does not take; a package that knows adds one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Word:
@@ -103,9 +106,21 @@ def checked_arguments(verb: Callable[Parameters, Answer]) -> Callable[Parameters
         _check_names(words, kinds)
         for name, value in (*zip(signature.parameters, arguments, strict=False), *words.items()):
             _check_kind(name, value, kinds[name])
-        return verb(*arguments, **words)
+        try:
+            return verb(*arguments, **words)
+        except InvalidInput as error:
+            raise _wrong_file(words, error) from None
 
     return call
+
+
+def _wrong_file(words: Mapping[str, Any], error: InvalidInput) -> InvalidInput:
+    """Return an error that names the kind of a file, where one is about the content of a file of another kind."""
+    for name, value in words.items():
+        if isinstance(value, str | os.PathLike) and str(error).startswith(f"{value}: "):
+            found = (wrong(name, os.fspath(value)) for wrong in WRONG_FILES.values())
+            return next(filter(None, found), error)
+    return error
 
 
 def _check_names(words: Iterable[str], known: Collection[str]) -> None:

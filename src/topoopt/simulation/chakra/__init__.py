@@ -2,6 +2,7 @@
 
 from topoopt.simulation.chakra.from_task_graph import ChakraFiles as ChakraFiles
 from topoopt.simulation.chakra.from_task_graph import chakra_files as chakra_files
+from topoopt.simulation.chakra.from_workload import workload_traces as workload_traces
 from topoopt.simulation.chakra.read import chakra_recording as chakra_recording
 from topoopt.simulation.chakra.read import is_chakra as is_chakra
 from topoopt.simulation.chakra.read import parse_chakra as parse_chakra

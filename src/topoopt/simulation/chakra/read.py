@@ -1,5 +1,6 @@
 """Read Chakra's execution traces: one file for each rank, and the file of process groups beside them."""
 
+import os
 import re
 import struct
 from collections.abc import Mapping
@@ -61,8 +62,10 @@ _REMEDY = "expected PREFIX.0.et, PREFIX.1.et …, one for each rank"
 
 
 def is_chakra(path: str) -> bool:
-    """Return whether a path denotes Chakra traces: a folder, one of the files, or their common prefix."""
-    return path.lower().endswith(SUFFIX) or Path(path).is_dir() or (not is_file(path) and _is_prefix(path))
+    """Return whether a path denotes Chakra traces: a folder of them, one of the files, or their common prefix."""
+    if Path(path).is_dir():
+        return any(name.endswith(SUFFIX) for name in os.listdir(path))
+    return path.lower().endswith(SUFFIX) or (not is_file(path) and _is_prefix(path))
 
 
 def read_chakra(path: str) -> ChakraTraces:

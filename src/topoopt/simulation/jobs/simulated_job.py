@@ -13,10 +13,12 @@ from topoopt.collectives import collective_name
 from topoopt.finder import FabricRequest, FabricShape, build_fabric, cluster_of_wiring
 from topoopt.plans import Plan
 from topoopt.routing import ROUTING, Fabric
-from topoopt.simulation.chakra import COLLECTIVE_WAY, chakra_task_graph, read_chakra
+from topoopt.simulation.chakra import COLLECTIVE_WAY, chakra_task_graph, read_chakra, workload_traces
 from topoopt.simulation.flexnet import FlexNetGraph, flexnet_fabric, flexnet_task_graph, read_fbuf
 from topoopt.simulation.task_graph import TaskGraph
 from topoopt.topologies import stride_offsets
+from topoopt.topologies.wirings import check_bandwidth
+from topoopt.workloads.recorded import is_simai_workload
 
 PACKED = (".fbuf", ".fbuf.xz")
 
@@ -224,9 +226,11 @@ def _of_wiring(choice: FabricChoice) -> Mapping[str, Any]:
 
 
 def _bandwidth_bps(job: SimulatedJob, choice: FabricChoice) -> float:
+    said = _of_wiring(choice).get("link_bandwidth_bps")
+    check_bandwidth(choice.wiring or "", said, choice.bandwidth_bps)
     if choice.bandwidth_bps is not None:
         return choice.bandwidth_bps
-    if said := _of_wiring(choice).get("link_bandwidth_bps"):
+    if said:
         return float(said)
     if job.plan is not None:
         return job.plan.job.cluster.link_bandwidth_bps
@@ -262,15 +266,15 @@ def job_of_fbuf(path: str) -> SimulatedJob:
 
 
 def job_of_chakra(path: str) -> SimulatedJob:
-    """Return the job of Chakra's traces: a folder of them, one of the files, or the prefix of their names.
+    """Return the job of Chakra's traces (a folder, one of the files, or their prefix), or of a workload of SimAI.
 
     Raises
     ------
     InvalidInput
         If a rank is missing, a file is damaged, or nodes do not fit together.
     """
-    traces = read_chakra(path)
+    traces = workload_traces(path) if is_simai_workload(path) else read_chakra(path)
     said = str(traces.ranks[0].attributes.get(COLLECTIVE_WAY, "stepped"))
     collective = collective_name(said, f"{traces.ranks[0].place}: {COLLECTIVE_WAY}")
-    name = Path(traces.ranks[0].place).name.removesuffix(".et").removesuffix(".0")
+    name = Path(traces.ranks[0].place).name.removesuffix(".txt").removesuffix(".et").removesuffix(".0")
     return SimulatedJob(path, name, chakra_task_graph(traces), collective=collective)

@@ -21,10 +21,12 @@ from topoopt.collectives import (
     ALGORITHMS,
     MOST_RANKS,
     ON_WIRINGS,
+    QUICK_ON_WIRINGS,
     QUICKEST,
     RING,
     Moves,
     along,
+    moves_on_links,
     occupancy_bytes,
     rank_moves,
 )
@@ -266,7 +268,7 @@ def _quick(fabric: Fabric, collective: str, members: tuple[int, ...]) -> list[Ca
     and is not looked at then; nor are bidirectional rings where the fabric has its own rings.
     """
     if collective == "allreduce":
-        ways = [row for name in ON_WIRINGS for row in _on_links(fabric, name, members)]
+        ways = [row for name in QUICK_ON_WIRINGS for row in _on_links(fabric, name, members)]
         if ways:
             return ways
     left_out = (RING, BOTH_WAYS) if fabric.rings.get(tuple(sorted(members))) else (RING,)
@@ -298,7 +300,7 @@ def _on_links(fabric: Fabric, algorithm: str, members: tuple[int, ...]) -> list[
     """Return the schedules that are made for the links of a group; none on circuits that change."""
     if fabric.reconfiguration is not None:
         return []
-    made = ON_WIRINGS[algorithm](fabric.topology, tuple(sorted(members)))
+    made = moves_on_links(algorithm, fabric.topology, tuple(sorted(members)))
     return [Candidate(algorithm, moves, step_times(fabric, moves)) for moves in made]
 
 

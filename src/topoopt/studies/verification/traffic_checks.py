@@ -13,8 +13,6 @@ from topoopt.collectives import (
     ON_WIRINGS,
     RING,
     Transfers,
-    broadcast_schedule,
-    one_after_the_other,
     play,
     transfers_of,
 )
@@ -22,7 +20,6 @@ from topoopt.routing.forwarding import Followed, ForwardingTables, follow, forwa
 from topoopt.search import task_graph_of
 from topoopt.simulation import TRANSFER
 from topoopt.studies.verification.subject import Check, Routed, Subject, checked, counted
-from topoopt.topologies import broadcast_steps, links_among, reversed_links
 
 MOST_STEPS = 10_000_000
 """Links of all paths together up to which tables are made and followed: half a minute, and four gigabytes."""
@@ -89,14 +86,9 @@ def _transfers(subject: Subject, case: _Case) -> Transfers:
     algorithm, members = case
     if algorithm not in ON_WIRINGS:
         return transfers_of(ALGORITHMS[algorithm].schedules[0](len(members)))
-    inside = links_among(subject.topology, members)
-    assert inside is not None, "the group's own links join it"
-    back = reversed_links(inside)
-    ports = int(max(np.bincount(ends, inside.ports).max() for ends in (inside.src, inside.dst)))
-    chunks = max(broadcast_steps(wiring, ports).chunks for wiring in (inside, back))
-    return one_after_the_other(
-        broadcast_schedule(back, chunks).backwards(), broadcast_schedule(inside, chunks)
-    )
+    made: Transfers | None = ON_WIRINGS[algorithm](subject.topology, members)
+    assert made is not None, "the group's own links join it"
+    return made
 
 
 def check_routes(subject: Subject) -> Check:

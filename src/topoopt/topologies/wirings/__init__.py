@@ -5,6 +5,8 @@ from topoopt.topologies.wirings.answer import MOST_LINKS_OF_RINGS as MOST_LINKS_
 from topoopt.topologies.wirings.answer import JudgedWiring as JudgedWiring
 from topoopt.topologies.wirings.answer import WiringAnswer as WiringAnswer
 from topoopt.topologies.wirings.answer import judged as judged
+from topoopt.topologies.wirings.file import check_bandwidth as check_bandwidth
+from topoopt.topologies.wirings.file import read_switched_graph as read_switched_graph
 from topoopt.topologies.wirings.file import read_wiring_file as read_wiring_file
 from topoopt.topologies.wirings.file import wiring_attributes as wiring_attributes
 from topoopt.topologies.wirings.file_model import EXPORTED as EXPORTED

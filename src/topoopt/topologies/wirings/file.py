@@ -17,8 +17,11 @@ import numpy as np
 from topoopt.base.answers import fields_of
 from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput, shown
+from topoopt.base.units import format_bandwidth
+from topoopt.catalog import DEFAULT_LATENCY_S
 from topoopt.schema.files import checked, parse_json, read_text, validated, with_line, write_atomically
 from topoopt.topologies.direct_wiring import DirectWiring, WiredRing, turns, wiring_of_arcs
+from topoopt.topologies.topology import Topology
 from topoopt.topologies.wirings.dot import dot_graph
 from topoopt.topologies.wirings.file_model import (
     EXPORTED,
@@ -40,6 +43,8 @@ from topoopt.topologies.wirings.foreign_graph import (
     node_name,
 )
 from topoopt.topologies.wirings.link_list import listed_graph, listed_wiring, refuse_parts
+from topoopt.topologies.wirings.ns3_topology import is_ns3_topology, ns3_graph
+from topoopt.topologies.wirings.switched_graph import switched_topology
 
 _MOST_NAMED = 4  # lines of a server's other cables
 SYNTAX = "node-link JSON"
@@ -88,9 +93,9 @@ def read_wiring_file(
     """Return the wiring of a file, and the ports of its links, if the file has them.
 
     A file of :func:`write_wiring_file` is read with ports and rings, and gives links and degree itself. Other
-    files hold a graph: node-link JSON (``edges`` or ``links`` with ``source`` and ``target``), GraphML, DOT, or
-    two servers per line, such as ``0 1``; text after a # is a comment. A repeated link has two ports. Named
-    servers keep their names in ``recipe["names"]``, with the bandwidth and latency common to all links.
+    files hold a graph: node-link JSON (``edges`` or ``links`` with ``source`` and ``target``), GraphML, DOT, a
+    topology of ns-3, or two servers per line, such as ``0 1``; text after a # is a comment. A repeated link has two
+    ports. Named servers keep their names in ``recipe["names"]``, with the bandwidth and latency common to all links.
 
     Parameters
     ----------
@@ -98,7 +103,8 @@ def read_wiring_file(
         ``duplex``: each link is a cable. ``directed``: a fiber from the first to the second. By default as in the
         file, else duplex; if the file has the reverse of every link, each such pair is one cable.
     degree : int, optional
-        Ports of a server; of fewer links, ports are idle.
+        Ports of a server; of fewer links, ports are idle. 0: those of the server with most links. By default all
+        servers must have equally many links.
     only_listed : bool
         Whether these two apply only to files without them, and are not compared with those of others.
 
@@ -124,9 +130,44 @@ def read_wiring_file(
         raise InvalidInput(with_line(str(error), text, place)) from None
     given: tuple[tuple[str, Any, Any], ...] = (("links", links, made.links), ("degree", degree, made.degree))
     for word, asked, has in given:
-        if asked not in (None, has) and not only_listed:
+        if asked not in (None, 0, has) and not only_listed:
             raise InvalidInput(f"{word}: {path} says {has}, got {asked}; leave it out")
     return made, ports
+
+
+def read_switched_graph(path: str | Path, usual_bps: float) -> Topology | None:
+    """Return the accelerators and switches of a graph file; None for one without switches, and for other files.
+
+    Raises
+    ------
+    InvalidInput
+        As :func:`~topoopt.topologies.wirings.switched_graph.switched_topology`, with the name of the file.
+    """
+    text = read_text(path)
+    try:
+        document = parse_json(text, str(path), foreign=True) if text.lstrip().startswith(("{", "[")) else None
+        graph = foreign_graph(text, document, path)
+    except InvalidInput:
+        return None  # read_wiring_file says why
+    try:
+        return switched_topology(graph, usual_bps, DEFAULT_LATENCY_S)
+    except InvalidInput as error:
+        raise InvalidInput(f"{path}: {error}") from None
+
+
+def check_bandwidth(path: str | Path, said_bps: object, asked_bps: float | None) -> None:
+    """Refuse a bandwidth asked for that is not the one of the links in a wiring file.
+
+    Raises
+    ------
+    InvalidInput
+        With both bandwidths.
+    """
+    if isinstance(said_bps, float) and asked_bps is not None and abs(asked_bps - said_bps) > 1e-9 * said_bps:
+        raise InvalidInput(
+            f"bandwidth: {path} says {format_bandwidth(said_bps)} per link, got {format_bandwidth(asked_bps)}; "
+            "leave it out, or remove the bandwidths from the file"
+        )
 
 
 def _format_of(document: Mapping[str, Any]) -> Any:
@@ -183,7 +224,7 @@ def foreign_graph(text: str, document: Any, path: str | Path = "") -> ForeignGra
         raise InvalidInput(
             "looks like GML, which is not read; write GraphML, such as with networkx.write_graphml"
         )
-    return listed_graph(text)
+    return ns3_graph(text) if is_ns3_topology(text) else listed_graph(text)
 
 
 def node_link_graph(content: Any) -> ForeignGraph:

@@ -12,7 +12,7 @@ from xml.parsers import expat
 
 import numpy as np
 
-from topoopt.base.arrays import Ints
+from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import InvalidInput, shown
 from topoopt.base.limits import MOST
 from topoopt.base.units import format_bandwidth, format_time, parse_bandwidth, parse_time
@@ -226,6 +226,35 @@ def _is_plain(value: Any) -> bool:
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 
+def bandwidth_of_each(links: Sequence[ForeignLink]) -> Floats | None:
+    """Return the bandwidth of every link in bits/s; None if none has one.
+
+    A ``capacity`` without a unit is in gigabytes per second, as files for collective schedulers have it.
+
+    Raises
+    ------
+    InvalidInput
+        With the place of a link without a bandwidth among others that have one, or whose bandwidth is no number.
+    """
+    words = {**_BANDWIDTH, "capacity": 8e9}
+    found = []
+    for link in links:
+        said = [(word, value) for word, value in link.says.items() if word.lower() in words]
+        found.append(
+            None if not said else _bps(said[0][1], f"{link.place}: {said[0][0]}", words[said[0][0].lower()])
+        )
+    if all(one is None for one in found):
+        return None
+    for link, one in zip(links, found, strict=True):
+        if one is None:
+            raise InvalidInput(f"{link.place}: has no bandwidth, and other links have one; give it to all")
+    return np.array(found, np.float64)
+
+
+def _bps(value: Any, place: str, scale: float) -> float:
+    return _number(value, place, scale, parse_bandwidth, _LEAST_BPS, np.inf, "100Gbps")
+
+
 def bandwidth_of_links(links: Sequence[ForeignLink]) -> float | None:
     """Return the bandwidth in bits/s that all links have, None if none has one.
 
@@ -237,9 +266,7 @@ def bandwidth_of_links(links: Sequence[ForeignLink]) -> float | None:
     return _alike(
         links,
         _BANDWIDTH,
-        lambda value, place, scale: _number(
-            value, place, scale, parse_bandwidth, _LEAST_BPS, np.inf, "100Gbps"
-        ),
+        _bps,
         format_bandwidth,
         "write a link of twice the bandwidth as two, if it takes two ports, or leave bandwidths out",
     )

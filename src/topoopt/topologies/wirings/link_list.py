@@ -134,7 +134,7 @@ def _checked_ports(
             taken[server] += 1
             if not directed:
                 (into if taken is out else out)[server] += 1
-            if degree is not None and taken[server] > degree:
+            if degree and taken[server] > degree:
                 raise InvalidInput(
                     f"{link.place}: {numbers.shown(server)} has {degree} ports {way}, and this would be port "
                     f"{taken[server]}; give it fewer links, or a larger degree"

@@ -1,4 +1,4 @@
-"""Recorded communication of a run, folded onto servers: NCCL logs and traces of torch.profiler."""
+"""Recorded communication of a run, folded onto servers: NCCL logs, PyTorch's traces, SimAI's workloads."""
 
 from topoopt.workloads.recorded.read import is_recorded as is_recorded
 from topoopt.workloads.recorded.read import read_recording as read_recording
@@ -11,3 +11,7 @@ from topoopt.workloads.recorded.recording import Recording as Recording
 from topoopt.workloads.recorded.server_traffic import folded_matrix as folded_matrix
 from topoopt.workloads.recorded.server_traffic import recorded_times as recorded_times
 from topoopt.workloads.recorded.server_traffic import recorded_traffic as recorded_traffic
+from topoopt.workloads.recorded.simai_workload import SimaiWorkload as SimaiWorkload
+from topoopt.workloads.recorded.simai_workload import begins_as_workload as begins_as_workload
+from topoopt.workloads.recorded.simai_workload import is_simai_workload as is_simai_workload
+from topoopt.workloads.recorded.simai_workload import simai_workload as simai_workload

@@ -1,18 +1,11 @@
-"""PyTorch's traces, of ``torch.profiler`` and ``ExecutionTraceObserver``: their collectives as a recording.
-
-A trace of ``ExecutionTraceObserver`` has operators and their inputs, without times: it yields bytes, and no
-times.
+"""Traces of ``torch.profiler``: their collectives as a recording.
 
 References
 ----------
 .. [1] github.com/pytorch/pytorch, ``torch/csrc/profiler/util.cpp`` (``saveNcclMeta``): the arguments of an event; and
    ``torch/profiler/profiler.py`` (``_get_distributed_info``): the content of ``distributedInfo``.
-.. [2] github.com/pytorch/pytorch, ``torch/csrc/profiler/standalone/execution_trace_observer.cpp`` (attributes of a
-   node ``record_param_comms``) and ``torch/csrc/distributed/c10d/ParamCommsUtils.hpp`` (its inputs, of which the fourth
-   is the rank in the group; for messages and rooted collectives the other end).
 """
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -41,29 +34,6 @@ from topoopt.workloads.recorded.recording import (
 )
 
 NOTE = "record_param_comms"
-_GROUPS = "## process_group:init ##"
-_ATTRIBUTES = {
-    "collective_name": "Collective name",
-    "dtype": "dtype",
-    "in_msg_nelems": "In msg nelems",
-    "out_msg_nelems": "Out msg nelems",
-    "in_split_size": "In split size",
-    "global_rank_start": "Global rank start",
-    "global_rank_stride": "Global rank stride",
-    "pg_size": "Group size",
-    "pg_name": "Process Group Name",
-}
-"""Attributes of a node, and their names in the profiler."""
-_OWN_RANK = frozenset(
-    {
-        *(
-            *("allreduce", "all_reduce", "all_gather", "_allgather_base", "reduce_scatter"),
-            "_reduce_scatter_base",
-        ),
-        *("all_to_all", "all_to_allv", "barrier", "wait", "init"),
-    }
-)
-"""Collectives whose rank is the caller's own."""
 NAME = "Collective name"
 OPERATIONS: Mapping[str, str] = {
     **dict.fromkeys(("allreduce", "all_reduce", "allreduce_coalesced"), ALL_REDUCE),
@@ -119,9 +89,14 @@ def profiler_recording(traces: Sequence[tuple[str, Mapping[str, Any]]], place: s
         if (times := trace.times()) is not None:
             devices.append(times)
     if not calls:
-        raise InvalidInput(
-            f"{place}: no collectives: no event has a {NAME!r}; record with torch.profiler on accelerators, over NCCL"
+        old = any(event.get("name") == NOTE for _, content in traces for event in _events(content))
+        why = (
+            f"its collectives ({NOTE}) have no sizes, which PyTorch writes since 2.2; record again with that, or write "
+            "NCCL's log (NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL)"
+            if old
+            else f"no event has a {NAME!r}; record with torch.profiler on accelerators, over NCCL"
         )
+        raise InvalidInput(f"{place}: no collectives: {why}")
     if len(steps) > 1:
         raise InvalidInput(
             f"{place}: the traces are of {min(steps)} to {max(steps)} steps; record as many on all"
@@ -135,7 +110,7 @@ def profiler_recording(traces: Sequence[tuple[str, Mapping[str, Any]]], place: s
 class _Trace:
     def __init__(self, place: str, content: Mapping[str, Any]) -> None:
         self.place = place
-        self.events = [event for event in content["traceEvents"] if isinstance(event, Mapping)]
+        self.events = _events(content)
         about = content.get("distributedInfo")
         self.about: Mapping[str, Any] = about if isinstance(about, Mapping) else {}
         self.rank = self._whole(self.about.get("rank", 0), "distributedInfo.rank")
@@ -152,7 +127,7 @@ class _Trace:
     def calls(self) -> list[tuple[Call, int]]:
         """Return the calls of the rank: as recorded on the host, else from the kernels."""
         noted = [event for event in self.events if NAME in _arguments(event)]
-        by_host = [event for event in noted if event.get("name") == "record_param_comms"]
+        by_host = [event for event in noted if event.get("name") == NOTE]
         return [call for event in by_host or noted for call in self._of_event(_arguments(event))]
 
     def times(self) -> DeviceTimes | None:
@@ -271,6 +246,10 @@ class _Trace:
         return value
 
 
+def _events(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [event for event in content["traceEvents"] if isinstance(event, Mapping)]
+
+
 def _interval_s(event: Mapping[str, Any]) -> tuple[float, float] | None:
     """Return begin and end of an event in seconds; None without a duration."""
     begin, duration = event.get("ts"), event.get("dur")
@@ -295,93 +274,3 @@ def _numbers(value: object) -> tuple[int, ...]:
     if isinstance(value, list) and all(type(one) is int and one >= 0 for one in value):
         return tuple(value)
     return ()
-
-
-def is_execution_trace(content: object) -> bool:
-    """Return whether the content of a JSON file is such a trace."""
-    return (
-        isinstance(content, Mapping)
-        and isinstance(content.get("nodes"), list)
-        and "chakra" in _schema(content)
-    )
-
-
-def as_profiler_trace(place: str, content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the collectives of an execution trace as a trace of ``torch.profiler``.
-
-    Raises
-    ------
-    InvalidInput
-        If its collectives have no attributes, or its rank is missing.
-    """
-    nodes = [node for node in content["nodes"] if isinstance(node, Mapping)]
-    groups = [row for node in nodes if node.get("name") == _GROUPS for row in _group_rows(node)]
-    events: list[dict[str, Any]] = []
-    ranks = []
-    for node in nodes:
-        name = str(node.get("name", ""))
-        if name.startswith("ProfilerStep#"):
-            events.append({"name": name})
-        if name != NOTE:
-            continue
-        rows = node.get("attrs")
-        said = {
-            _ATTRIBUTES[row["name"]]: row.get("value")
-            for row in (rows if isinstance(rows, list) else [])
-            if isinstance(row, Mapping) and row.get("name") in _ATTRIBUTES
-        }
-        inputs = _inputs(node)
-        if len(inputs) > 3 and type(inputs[3]) is int and inputs[3] >= 0:
-            said["Rank"] = inputs[3]
-        if "Collective name" not in said:
-            raise InvalidInput(
-                f"{place}: {NOTE} without attributes ({_schema(content)}); record with PyTorch 2.4 or later"
-            )
-        events.append({"name": NOTE, "args": said})
-        if said["Collective name"] in _OWN_RANK and (rank := _global_rank(said, groups)) is not None:
-            ranks.append(rank)
-    if events and not ranks:
-        raise InvalidInput(f"{place}: does not say which rank it is of: no collective has its group's ranks")
-    about: dict[str, Any] = {"pg_config": groups}
-    if ranks:
-        about["rank"] = max(set(ranks), key=ranks.count)
-    return {"distributedInfo": about, "traceEvents": events}
-
-
-def _schema(content: Mapping[str, Any]) -> str:
-    return str(content.get("schema", ""))
-
-
-def _group_rows(node: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the process groups, which are JSON text among the inputs."""
-    found = []
-    for value in _inputs(node):
-        try:
-            rows = json.loads(value) if isinstance(value, str) else None
-        except ValueError:
-            continue
-        for row in rows if isinstance(rows, list) else []:
-            if isinstance(row, Mapping) and isinstance(ranks := row.get("ranks"), list | dict):
-                members = [int(rank) for rank in ranks if str(rank).isdecimal()]
-                found.append({"pg_name": str(row.get("pg_name", "")), "ranks": members})
-    return found
-
-
-def _inputs(node: Mapping[str, Any]) -> list[Any]:
-    inputs = node.get("inputs")
-    values = inputs.get("values") if isinstance(inputs, Mapping) else inputs
-    return values if isinstance(values, list) else []
-
-
-def _global_rank(said: Mapping[str, Any], groups: list[dict[str, Any]]) -> int | None:
-    """Return the caller's rank; None where neither its group nor first rank and stride give it."""
-    place = said.get("Rank")
-    if place is None:
-        return None
-    for row in groups:
-        if row["pg_name"] == str(said.get("Process Group Name", "")) and place < len(row["ranks"]):
-            return int(row["ranks"][place])
-    start, stride = said.get("Global rank start"), said.get("Global rank stride")
-    if type(start) is int and type(stride) is int and start >= 0 and stride > 0:
-        return start + int(place) * stride
-    return None

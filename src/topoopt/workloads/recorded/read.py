@@ -7,14 +7,11 @@ from pathlib import Path
 
 from topoopt.base.errors import InvalidInput
 from topoopt.schema.files import is_file, parse_json, read_bytes
+from topoopt.workloads.recorded.execution_trace import as_profiler_trace, is_execution_trace
 from topoopt.workloads.recorded.nccl_log import is_nccl_log, nccl_recording
-from topoopt.workloads.recorded.pytorch_traces import (
-    as_profiler_trace,
-    is_execution_trace,
-    is_profiler_trace,
-    profiler_recording,
-)
+from topoopt.workloads.recorded.pytorch_traces import is_profiler_trace, profiler_recording
 from topoopt.workloads.recorded.recording import Recording
+from topoopt.workloads.recorded.simai_workload import begins_as_workload, simai_recording
 
 MOST_FILES = 100_000
 _GZIP = b"\x1f\x8b"
@@ -70,6 +67,8 @@ def read_recording(path: str) -> Recording:
     """
     names = recorded_files(path)
     texts = [(name, unpacked_text(name)) for name in names]
+    if len(texts) == 1 and begins_as_workload(texts[0][1]):
+        return simai_recording(texts[0][1], path)
     as_json = [text.lstrip().startswith("{") for _, text in texts]
     if all(as_json):
         return profiler_recording(_traces(texts), path)
@@ -107,7 +106,7 @@ def _traces(texts: Sequence[tuple[str, str]]) -> list[tuple[str, dict[str, objec
     for name, text in texts:
         content = parse_json(text, name, "expected a trace of torch.profiler", foreign=True)
         if isinstance(content, dict) and is_execution_trace(content):
-            content = as_profiler_trace(name, content)
+            content = as_profiler_trace(name, content, len(texts))
         if not is_profiler_trace(content):
             raise InvalidInput(f"{name}: expected a trace of torch.profiler, with a list traceEvents")
         traces.append((name, content))

@@ -96,6 +96,10 @@ def _iterations(recording: Recording, iterations: int | str | None) -> int:
 def servers_of_ranks(recording: Recording, accelerators_per_server: int | None) -> tuple[int, ...]:
     """Return the server of each rank; errors as :func:`recorded_traffic`."""
     count, place = recording.accelerators, recording.place
+    if count == 1:
+        raise InvalidInput(
+            f"{place}: is of one accelerator, which sends nothing; record a run of several servers"
+        )
     if accelerators_per_server is not None:
         servers = tuple(rank // accelerators_per_server for rank in range(count))
         if count % accelerators_per_server:

@@ -1,0 +1,186 @@
+"""Workloads of SimAI, which AICB and ``topoopt export`` write: the layers of a training step, and who sends what.
+
+The first line has the degrees of parallelism, the second the number of layers. A layer is a line: its name, -1, and of
+the forward pass, of the gradient of its inputs and of that of its weights each the time in nanoseconds, a collective
+and its bytes; then the time of the update, which is not read. A collective of the first two is of the ranks that share
+tensors, one of the third of data-parallel ranks, unless its name ends in ``_EP`` or ``_DP_EP``.
+
+References
+----------
+.. [1] github.com/aliyun/SimAI, ``astra-sim-alibabacloud/astra-sim/workload/Workload.cc``: the lines, and the group of
+   each collective; ``system/MockNcclGroup.cc``: the ranks of a group.
+.. [2] github.com/aliyun/aicb, ``workload_generator/SimAI_training_workload_generator.py``: what is written.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from topoopt.base.errors import InvalidInput, shown
+from topoopt.base.limits import LARGEST
+from topoopt.schema.files import is_file
+from topoopt.workloads.recorded.recording import (
+    ALL_GATHER,
+    ALL_REDUCE,
+    ALL_TO_ALL,
+    MOST_RANKS,
+    REDUCE_SCATTER,
+    Call,
+    Calls,
+    DeviceTimes,
+    Recording,
+)
+
+KINDS: Mapping[str, str] = {
+    "ALLREDUCE": ALL_REDUCE,
+    "ALLGATHER": ALL_GATHER,
+    "REDUCESCATTER": REDUCE_SCATTER,
+    "ALLTOALL": ALL_TO_ALL,
+}
+PASSES = ("forward", "backward", "weights")
+_BEGINS = re.compile(
+    r"\s*(?:HYBRID_TRANSFORMER(?:_FWD_IN_BCKWD)?|HYBRID_\w+|MICRO|DATA|MODEL)\b[^\n]*\n\s*\d+\s*\n"
+)
+_DEGREES = {"model_parallel_NPU_group": "tp", "ep": "ep", "pp": "pp", "all_gpus": "ranks"}
+_NANO = 1e-9
+_EXPECTED = (
+    "expected HYBRID_TRANSFORMER_FWD_IN_BCKWD with model_parallel_NPU_group, ep, pp, all_gpus, as AICB has it"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """A pass of a layer: its computation, then a collective (empty for none) of a group: TP, DP, EP or DP_EP."""
+
+    layer: str
+    name: str
+    compute_s: float
+    collective: str
+    group: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class SimaiWorkload:
+    """The degrees of parallelism, and the passes in the order of a step: forward, then backward from the last layer."""
+
+    place: str
+    ranks: int
+    tp: int
+    ep: int
+    passes: tuple[Pass, ...]
+
+    def members(self, rank: int, group: str) -> tuple[int, ...]:
+        """Return the ranks of the group that a rank belongs to, ascending."""
+        tp, ep = self.tp, self.ep
+        stride, size = {
+            "TP": (1, tp),
+            "DP": (tp, self.ranks // tp),
+            "EP": (tp, ep),
+            "DP_EP": (tp * ep, self.ranks // (tp * ep)),
+        }[group]
+        first = rank // (stride * size) * stride * size + rank % stride
+        return tuple(range(first, first + stride * size, stride))
+
+
+def is_simai_workload(path: str) -> bool:
+    """Return whether a file begins as a workload of SimAI does."""
+    try:
+        with open(path if is_file(path) else "", "rb") as stream:
+            return begins_as_workload(stream.read(1000).decode("utf-8", "replace"))
+    except (OSError, ValueError):
+        return False
+
+
+def begins_as_workload(text: str) -> bool:
+    """Return whether a text begins as a workload of SimAI does."""
+    return bool(_BEGINS.match(text[:1000]))
+
+
+def simai_workload(text: str, place: str) -> SimaiWorkload:
+    """Return the workload in a text.
+
+    Raises
+    ------
+    InvalidInput
+        With the line: for another parallelism than that of transformers, pipeline stages, degrees that do not fit
+        together, another number of layers than stated, and a line that is no layer.
+    """
+    lines = [(number, line.split()) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    words = lines[0][1]
+    said = {key.rstrip(":"): value for key, value in pairwise(words)}
+    if not words[0].startswith("HYBRID_TRANSFORMER") or not set(_DEGREES) <= set(said):
+        raise InvalidInput(f"{place}: line 1: {shown(' '.join(words))}: {_EXPECTED}")
+    degrees = {
+        name: _whole(said[key], f"{place}: line 1: {key}", 1, MOST_RANKS) for key, name in _DEGREES.items()
+    }
+    ranks, tp, ep = degrees["ranks"], degrees["tp"], degrees["ep"]
+    if degrees["pp"] > 1:
+        raise InvalidInput(
+            f"{place}: line 1: pp: {degrees['pp']}: pipeline stages are not read; name the model, such as topoopt plan "
+            f"llama3-70b --pp {degrees['pp']}"
+        )
+    if ranks % (tp * ep):
+        raise InvalidInput(
+            f"{place}: line 1: all_gpus {ranks} is no multiple of {tp} (tensor parallel) times ep {ep}"
+        )
+    count = _whole(lines[1][1][0], f"{place}: line {lines[1][0]}: layers", 1, LARGEST)
+    if count != len(lines) - 2:
+        raise InvalidInput(f"{place}: line {lines[1][0]}: says {count} layers, there are {len(lines) - 2}")
+    layers = [_layer(fields, f"{place}: line {number}") for number, fields in lines[2:]]
+    back = [one for _, inputs, weights in reversed(layers) for one in (weights, inputs)]
+    return SimaiWorkload(place, ranks, tp, ep, (*(forward for forward, _, _ in layers), *back))
+
+
+def _layer(fields: list[str], place: str) -> tuple[Pass, ...]:
+    if len(fields) < 12:
+        raise InvalidInput(f"{place}: expected 12 values of a layer, got {len(fields)}")
+    made = []
+    for at, name in zip((2, 5, 8), PASSES, strict=True):
+        time, said, size = fields[at : at + 3]
+        here = f"{place}: {name}"
+        kind, _, behind = said.partition("_")
+        if said != "NONE" and (kind not in KINDS or behind not in ("", "EP", "DP_EP")):
+            known = ", ".join(KINDS)
+            raise InvalidInput(
+                f"{here}: collective {shown(said)}: expected NONE, {known}, or these with _EP or _DP_EP"
+            )
+        group = behind or ("DP" if name == "weights" else "TP")
+        compute_s = _whole(time, f"{here}: time", 0, LARGEST) * _NANO
+        made.append(
+            Pass(
+                fields[0],
+                name,
+                compute_s,
+                KINDS.get(kind, ""),
+                group,
+                _whole(size, f"{here}: bytes", 0, LARGEST),
+            )
+        )
+    return tuple(made)
+
+
+def _whole(text: str, place: str, least: int, most: int) -> int:
+    if not re.fullmatch(r"\d{1,19}", text, re.ASCII) or not least <= int(text) <= most:
+        raise InvalidInput(f"{place}: expected a whole number of {least}..{most}, got {shown(text)}")
+    return int(text)
+
+
+def simai_recording(text: str, place: str) -> Recording:
+    """Return what rank 0 calls in a step; all other ranks do the same in groups of theirs. Errors as the reader's."""
+    workload = simai_workload(text, place)
+    calls = Calls()
+    for one in workload.passes:
+        members = workload.members(0, one.group)
+        if one.collective and len(members) > 1:
+            # of an all-to-all, the bytes for one other
+            part = len(members) if one.collective == ALL_TO_ALL else 1
+            calls[Call(0, one.collective, members)] += one.size_bytes // part
+    total_s = sum(one.compute_s for one in workload.passes)
+    devices = DeviceTimes(np.array([[0.0, total_s]]), (), total_s)
+    return Recording(
+        "SimAI's workload", place, workload.ranks, calls, frozenset({0}), iterations=1, devices=(devices,)
+    )
