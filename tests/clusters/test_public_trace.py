@@ -45,7 +45,7 @@ PHILLY = json.dumps(
     ("text", "kind", "jobs"),
     [
         (ACME, "Acme", [("a", 2, 0, 600), ("c", 4, 120, 900)]),
-        (TASKS, "Alibaba PAI's tasks", [("a", 4, 0, 610)]),
+        (TASKS, "Alibaba PAI's tasks", [("a", 4, 0, 605)]),
         (PAI, "Alibaba PAI", [("a", 3, 0, 60)]),
         (PHILLY, "Philly", [("a", 2, 0, 660)]),
     ],

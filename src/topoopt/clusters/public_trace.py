@@ -113,15 +113,14 @@ def _row(kind: str, cells: Mapping[str, str], here: str) -> _Asked:
 
 
 def _whole_jobs(tasks: Iterable[_Asked]) -> list[_Asked]:
-    """Return the jobs of tasks: all their accelerators, from the first begin to the last end."""
+    """Return the jobs of tasks: accelerators of all, from the begin of the first to the end of the last that has some."""
     jobs: dict[str, _Asked] = {}
     for name, begin_s, accelerators, ran_s in tasks:
+        _, first_s, others, long_s = jobs.setdefault(name, (name, begin_s, 0.0, 0.0))
         if ran_s > 0 and accelerators > 0:
-            _, first_s, others, long_s = jobs.get(name, (name, begin_s, 0.0, ran_s))
-            comes_s, end_s = min(first_s, begin_s), max(first_s + long_s, begin_s + ran_s)
+            comes_s = min(first_s, begin_s) if others else begin_s
+            end_s = max(first_s + long_s, begin_s + ran_s) if others else begin_s + ran_s
             jobs[name] = (name, comes_s, others + accelerators, end_s - comes_s)
-        else:
-            jobs.setdefault(name, (name, begin_s, 0.0, 0.0))
     return list(jobs.values())
 
 

@@ -204,7 +204,7 @@ def _trace(trace: TraceSource | None, words: Mapping[str, Any], settings: Cluste
         mix = GeneratorSettings(jobs=1, mix=parse_mix(words["mix"])).mix
         return read_public_trace(name, mix, per_server, settings.seed)
     if drawn:
-        if not isinstance(trace, Trace):
+        if not kind and not isinstance(trace, Trace):
             _read(name)  # what is wrong with the file comes first
         raise InvalidInput(f"{drawn[0]}: is for generate; the jobs of {name} are what they are")
     return trace if isinstance(trace, Trace) else _read(name)
