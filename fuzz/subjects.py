@@ -101,7 +101,7 @@ READERS = tuple(
     serving llama3-8b --accelerators 2 --trace @azure.csv --mode chunked --top 1 --json
     serving llama3-8b --accelerators 2 --trace @burst.csv --mode chunked --top 1 --json
     serving @serving.yaml --servers 2 --rate 1 --duration 2min --fabrics ideal-switch --top 1 --json
-    serving llama3-70b --deployment @deployment.yaml --rate 4 --duration 30s --top 1 --json
+    serving llama3-70b --deployment @deployment.yaml --accelerators 32 --rate 4 --duration 30s --top 1 --json
     serving --runs @serving-runs.csv --json
     rl --runs @rl-runs.csv --json
     interleave @sends.json vgg16.yaml --capacity 50Gbps --json

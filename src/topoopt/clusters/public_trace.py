@@ -113,7 +113,7 @@ def _row(kind: str, cells: Mapping[str, str], here: str) -> _Asked:
 
 
 def _whole_jobs(tasks: Iterable[_Asked]) -> list[_Asked]:
-    """Return the jobs of tasks: accelerators of all, from the begin of the first to the end of the last that has some."""
+    """Return the jobs of tasks: all accelerators, from the begin of the first to the end of the last that has any."""
     jobs: dict[str, _Asked] = {}
     for name, begin_s, accelerators, ran_s in tasks:
         _, first_s, others, long_s = jobs.setdefault(name, (name, begin_s, 0.0, 0.0))

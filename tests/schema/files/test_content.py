@@ -48,6 +48,11 @@ def test_a_file_of_another_program_repeats_a_key_only_with_the_same_value() -> N
         parse_json('[{"b": 0, "a": 1, "a": 2}]', "f.json", foreign=True)
 
 
+def test_a_number_of_thousands_of_digits_is_refused_in_one_line() -> None:
+    with pytest.raises(InvalidInput, match="^f: a number too long"):
+        parse_yaml('{"a": ' + "9" * 6000 + "}", "f")
+
+
 def test_json_with_tabs_is_read_where_yaml_is_expected() -> None:
     assert parse_yaml('{\t"a":\t[1e3]}', "f") == {"a": [1000.0]}
 

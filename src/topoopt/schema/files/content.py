@@ -64,7 +64,7 @@ def parse_yaml(text: str, place: str) -> Any:
     """
     if text.lstrip()[:1] in ("{", "["):  # JSON, with tabs too, which YAML does not have between words
         with suppress(json.JSONDecodeError, RecursionError):
-            json.loads(text)
+            json.loads(text, parse_int=str)  # of any length
             return parse_json(text, place)
     if len(text) > LONGEST_YAML:
         raise InvalidInput(f"{place}: longer than {LONGEST_YAML} characters of YAML; write it as JSON")
