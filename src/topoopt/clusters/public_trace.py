@@ -1,5 +1,6 @@
-"""Traces of jobs that clusters have released: Philly's, Alibaba PAI's and Acme's; what a job trains is drawn."""
+"""Traces of jobs that clusters have released: Philly's, Alibaba PAI's and Acme's; their models are drawn."""
 
+import os
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from math import ceil, isnan
@@ -28,17 +29,17 @@ _Asked = tuple[str, float, float, float]
 """Name, arrival, accelerators and duration; the last two are NaN or 0 of a job that never ran on accelerators."""
 
 
-def public_kind(path: str | Path) -> str:
+def public_kind(path: str | os.PathLike[str]) -> str:
     """Return whose trace of jobs a file is; nothing for another file."""
     try:
-        text = read_text(path)
+        text = read_text(os.fspath(path))
         if text.lstrip().startswith("["):
             return "Philly" if '"attempts"' in text[:100_000] and '"submitted_time"' in text[:100_000] else ""
-        first = {cell.strip() for cell in _first_row(text, str(path))}
+        first = {cell.strip() for cell in _first_row(text, os.fspath(path))}
     except InvalidInput:
         return ""
     named = next((kind for kind, columns in _COLUMNS.items() if set(columns) <= first), "")
-    return named or ("Alibaba PAI's tasks" if _is_headless(_first_row(text, str(path))) else "")
+    return named or ("Alibaba PAI's tasks" if _is_headless(_first_row(text, os.fspath(path))) else "")
 
 
 def read_public_trace(
@@ -47,7 +48,7 @@ def read_public_trace(
     """Return the jobs of a public trace that need several servers and ran; its name says how many there were.
 
     A job has as many whole servers as its accelerators need, comes when it was submitted, and runs on an ideal switch
-    as long as it ran. What it trains these traces do not say: models are drawn in the shares of ``mix``.
+    as long as it ran. These traces do not say which model it trains: models are drawn in the shares of ``mix``.
 
     Raises
     ------

@@ -26,7 +26,7 @@ _MONEY = re.compile(
     r"\s*(US\$|[$€£¥]|[A-Z]{3})?\s*([+-]?[.,]?\d[\d.,'’\u00a0\u202f]*)\s*(US\$|[$€£¥]|[A-Z]{3})?\s*"
 )
 _MARKS = re.compile(r"[\"$€£¥'’\u00a0\u202f]|[A-Z]{3} ?\d|\d ?[A-Z]{3}")
-"""What stands in a text that has numbers with groups or currencies."""
+"""Marks of numbers with groups and of currencies."""
 _DOLLARS = ("$", "US$", "USD")
 
 
@@ -116,7 +116,7 @@ def packaged_rows(room: str, name: str) -> list[dict[str, str]]:
 
 
 def _separator(text: str) -> str:
-    """Return the sign that splits all of the first rows into as many cells, or else stands most often in the first."""
+    """Return the sign that splits all of the first rows into equally many cells, or else is most frequent in the first."""
     lines = list(islice((line for line in io.StringIO(text, newline=None) if line.strip()), _LOOKED_AT))
     first = re.sub(r'"[^"]*"', "", lines[0]) if lines else ""
     there = [sign for sign in "\t;," if sign in first]
