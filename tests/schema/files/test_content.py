@@ -49,7 +49,7 @@ def test_a_file_of_another_program_repeats_a_key_only_with_the_same_value() -> N
 
 
 def test_a_number_of_thousands_of_digits_is_refused_in_one_line() -> None:
-    with pytest.raises(InvalidInput, match="^f: a number too long"):
+    with pytest.raises(InvalidInput, match=r"^f: a number too long"):
         parse_yaml('{"a": ' + "9" * 6000 + "}", "f")
 
 

@@ -116,7 +116,7 @@ def packaged_rows(room: str, name: str) -> list[dict[str, str]]:
 
 
 def _separator(text: str) -> str:
-    """Return the sign that splits all of the first rows into equally many cells, or else is most frequent in the first."""
+    """Return the sign that splits all of the first rows into equally many cells, or else is most frequent in one."""
     lines = list(islice((line for line in io.StringIO(text, newline=None) if line.strip()), _LOOKED_AT))
     first = re.sub(r'"[^"]*"', "", lines[0]) if lines else ""
     there = [sign for sign in "\t;," if sign in first]
