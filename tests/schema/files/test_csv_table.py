@@ -103,6 +103,14 @@ def test_a_row_has_as_many_cells_as_the_header() -> None:
         list(headed_rows("a,b\n1,2\n1,2,3\n", "t.csv", ("a", "b"), "rows")[1])
 
 
+def test_empty_columns_behind_the_last_are_left_out() -> None:
+    header, rows = headed_rows("a;b;;\n1;2;;\n", "t.csv", ("a", "b"), "rows")
+    assert header == ["a", "b"]
+    assert [cells for _, _, cells in rows] == [{"a": "1", "b": "2"}]
+    with pytest.raises(InvalidInput, match="expected 2 cells as in the header, got 4"):
+        list(headed_rows("a;b;;\n1;2;;3\n", "t.csv", ("a", "b"), "rows")[1])
+
+
 def test_unicode_text_of_a_spreadsheet_is_read(tmp_path: Path) -> None:
     path = tmp_path / "t.txt"
     path.write_bytes("Stück\tusd\r\nä\t0,5\r\n".encode("utf-16"))

@@ -87,6 +87,9 @@ def headed_rows(
     rows = [(line, [cell.strip() for cell in cells]) for line, cells in csv_lines(text, place)]
     first, *others = [(line, cells) for line, cells in rows if any(cells)] or [(0, [])]
     header = first[1]
+    while header and not header[-1]:  # columns that a spreadsheet has formatted and nobody has filled
+        header = header[:-1]
+    empty = [""] * (len(first[1]) - len(header))
     if not header:
         raise InvalidInput(f"{place}: expected {expected}, got an empty file")
     for number, name in enumerate(header):
@@ -102,6 +105,8 @@ def headed_rows(
     def below() -> Iterator[tuple[int, str, dict[str, str]]]:
         for index, (line, cells) in enumerate(others):
             here = f"{place}: {row.format(line=line, index=index)}"
+            if empty and cells[len(header) :] == empty:
+                cells = cells[: len(header)]  # noqa: PLW2901
             if len(cells) != len(header):
                 raise InvalidInput(f"{here}: expected {len(header)} cells as in the header, got {len(cells)}")
             yield line, here, dict(zip(header, cells, strict=True))
