@@ -110,6 +110,16 @@ def spoil_document(data: bytes, rng: Random) -> bytes:
     ).encode()
 
 
+def spoil_lines(data: bytes, rng: Random) -> bytes:
+    """Change one line of JSON among lines of them."""
+    lines = data.splitlines(keepends=True)
+    if not lines or len(data) > 5_000_000:
+        return spoil_bytes(data, rng)
+    place = rng.randrange(len(lines))
+    lines[place] = spoil_document(lines[place].strip() or b"{}", rng) + b"\n"
+    return b"".join(lines)
+
+
 def spoil_cells(data: bytes, rng: Random) -> bytes:
     """Change cells, rows or columns of a CSV table."""
     if len(data) > 5_000_000:
@@ -160,6 +170,7 @@ def spoil_archive(data: bytes, rng: Random) -> bytes:
 _BY_SUFFIX: dict[str, Mutation] = {
     ".pt2": spoil_archive,
     ".json": spoil_document,
+    ".jsonl": spoil_lines,
     ".yaml": spoil_document,
     ".csv": spoil_cells,
 }

@@ -46,6 +46,7 @@ READERS = tuple(
     plan @traffic.csv --fabrics none --json
     plan @traffic.npy --fabrics none --json
     traffic @recommender.pt2 --servers 4 --json
+    traffic @resnet18.onnx --batch-per-accelerator 8 --servers 4 --json
     traffic @nccl.log --degree 2 --json
     traffic @rank0.json --accelerators-per-server 4 --json
     plan @profile.json --budget 0 --fabrics none --json
@@ -94,6 +95,20 @@ READERS = tuple(
     plan dlrm --set tables=4 --wiring @lab.csv --budget 0 --fabrics none --json
     verify @plan.json --json
     verify @wiring.json --json
+    serving llama3-8b --accelerators 2 --trace @requests.jsonl --mode chunked --top 1 --json
+    serving llama3-8b --accelerators 2 --trace @requests.csv --mode chunked --top 1 --prefix-cache --json
+    serving llama3-8b --accelerators 2 --trace @bailian.jsonl --mode chunked --top 1 --json
+    serving llama3-8b --accelerators 2 --trace @azure.csv --mode chunked --top 1 --json
+    serving llama3-8b --accelerators 2 --trace @burst.csv --mode chunked --top 1 --json
+    serving @serving.yaml --servers 2 --rate 1 --duration 2min --fabrics ideal-switch --top 1 --json
+    serving llama3-70b --deployment @deployment.yaml --accelerators 32 --rate 4 --duration 30s --top 1 --json
+    serving --runs @serving-runs.csv --json
+    rl --runs @rl-runs.csv --json
+    interleave @sends.json vgg16.yaml --capacity 50Gbps --json
+    cluster run @serving_trace.csv --servers 32 --fabrics ideal-switch --json
+    cluster run @acme.csv --mix vgg16=1 --servers 8 --fabrics ideal-switch --json
+    cluster run @philly.json --mix vgg16=1 --servers 8 --fabrics ideal-switch --json
+    traffic @european.csv --json
     simulate @graph.fbuf --simulator analytic --json
     simulate @graph.fbuf --simulator flow --json
     simulate @graph.fbuf.xz --simulator packet --json
@@ -175,10 +190,13 @@ def make_files(folder: Path) -> None:
         ("room.yaml",) * 2,
         ("shared.yaml", "vgg16-job.yaml"),
         ("vgg16.yaml", "vgg16-job.yaml"),
-        ("recommender.pt2", "models/recommender.pt2"),
+        *((name, f"models/{name}") for name in ("recommender.pt2", "resnet18.onnx")),
         ("nccl.log", "recorded/nccl.log"),
         ("rank0.json", "recorded/rank0.trace.json"),
         ("cables.txt", "wirings/five.txt"),
+        ("serving.yaml", "serving-job.yaml"),
+        *((name,) * 2 for name in ("deployment.yaml", "requests.jsonl", "requests.csv", "serving-runs.csv")),
+        *((name,) * 2 for name in ("rl-runs.csv", "serving_trace.csv")),
         *((name, f"wirings/{name}") for name in ("lab.graphml", "lab.dot", "lab.csv")),
     ):
         (folder / name).write_bytes((EXAMPLES / example).read_bytes())
@@ -272,6 +290,27 @@ links: duplex
     "trace.csv": "id,model,servers,arrival_s,iterations\na,vgg16-16,4,0,10\nb,vgg16-16,4,1,10\n",
     "sweep.yaml": "models: [vgg16-16]\nservers: [4]\nbudget: 0\nbaseline_budget: 0\nfabrics: [ideal-switch]\n",
     "mix.yaml": "jobs:\n- {job: vgg16-16, share: 2}\n- {job: job.yaml, share: 1, servers: 2}\n",
+    "european.csv": "0;1.000.000;0,5\n7;0;2.000.000\n3000000;0;0\n",
+    "azure.csv": "TIMESTAMP,ContextTokens,GeneratedTokens\n"
+    + "".join(f"2023-11-16 18:17:{second:02d}.9799600,{480 + second},10\n" for second in range(3, 50)),
+    "burst.csv": "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
+    + "".join(f"{n},GPT-4,{400 + n},{n % 9},{400 + n + n % 9},API log\n" for n in range(60)),
+    "bailian.jsonl": "".join(
+        json.dumps({"chat_id": n, "parent_chat_id": -1, "timestamp": 1.5 * n, "input_length": 40 + n,
+                    "output_length": 9, "type": "text", "turn": 1, "hash_ids": list(range(-(-(40 + n) // 16)))})
+        + "\n" for n in range(40)
+    ),
+    "acme.csv": "job_id,gpu_num,type,submit_time,duration\n"
+    + "".join(f"{n},{4 * n},SFT,2023-03-01 00:0{n}:00+08:00,{60 * n}\n" for n in range(1, 9)),
+    "philly.json": json.dumps(
+        [{"status": "Pass", "vc": "a", "jobid": f"j{n}", "user": "u", "submitted_time": "2017-10-09 07:02:03",
+          "attempts": [{"start_time": "2017-10-09 07:02:03", "end_time": f"2017-10-09 07:1{n}:03",
+                        "detail": [{"ip": f"m{m}", "gpus": ["g0", "g1", "g2", "g3"]} for m in range(n)]}]}
+         for n in range(1, 5)]
+    ),
+    "sends.json": json.dumps(
+        {"name": "j", "iteration_time_ms": 100, "phases": [[0, 40, 20]]}
+    ),
     "slots.txt": " ".join(str(rank) for rank in range(8)) + "\n",
     "loads.csv": "layer,expert,share\n"
     + "".join(f"{layer},{expert},{1 / 8}\n" for layer in range(32) for expert in range(8)),

@@ -74,6 +74,7 @@ def test_a_mix_is_a_name_or_shares() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("dlrm=1,dlrm=2", "mix: dlrm stands twice; give it one share"),
         ("relased", 'mix: unknown name "relased"; did you mean released'),
         ("dlrm=many", 'mix: expected MODEL=SHARE such as dlrm=40, got "dlrm=many"'),
         ("dlrm=-1", "mix: dlrm: expected a share >= 0, got -1"),

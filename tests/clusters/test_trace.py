@@ -56,7 +56,7 @@ def test_a_trace_needs_jobs_with_ids_of_their_own() -> None:
 
 MISTAKES = [
     ("", "expected a header row and a row for each job, got an empty file"),
-    (f"{HEADER}\n", "expected a row for each job below the header, got none"),
+    (f"{HEADER}\n", "expected a header row and a row for each job, got the header alone"),
     (
         "id,model,servers,arrival_s,iteration\na,dlrm,4,0,1\n",
         'column 5: unknown name "iteration"; did you mean iterations',

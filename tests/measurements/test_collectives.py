@@ -123,10 +123,10 @@ def test_nodes_that_the_ranks_fill_and_empty_rates_are_accepted(tmp_path: Path) 
 def test_an_unknown_column_is_an_error(tmp_path: Path) -> None:
     file = tmp_path / "collectives.csv"
     file.write_text(
-        HEAD.replace("algorithm", "algorythm") + "a,all_reduce,H100,8,8,1e9,1e4,ring\n", encoding="utf-8"
+        HEAD.replace("algorithm", "weather") + "a,all_reduce,H100,8,8,1e9,1e4,ring\n", encoding="utf-8"
     )
     with pytest.raises(
-        InvalidInput, match=r'line 1: unknown column "algorythm"; rename it or leave it out; known: gpu, '
+        InvalidInput, match=r'line 1: unknown column "weather"; rename it or leave it out; known: gpu, '
     ):
         read_collectives(file)
 

@@ -81,3 +81,12 @@ def test_what_is_no_table_is_refused_in_one_line(tmp_path: Path, kind: str) -> N
             read_run_table(written(tmp_path, text), known)
         assert complaint in str(caught.value)
         assert "\n" not in str(caught.value)
+
+
+def test_a_heading_that_is_nearly_known_is_refused(tmp_path: Path, kind: str) -> None:
+    known = KINDS[kind]
+    path = written(tmp_path, table(known, "datasett"))
+    with pytest.raises(InvalidInput, match='line 1: unknown column "datasett"; did you mean dataset'):
+        read_run_table(path, known)
+    path = written(tmp_path, table(known, "dataset", "datasett"))
+    assert read_run_table(path, known).unknown_columns == ("datasett",)

@@ -189,7 +189,7 @@ def _key(of: Any, step: str) -> Any:
         ("price.bill", [{"part": "nic"}], "price.bill[0]"),
         ("price.prise", 1, 'price: unknown key "prise"'),
         ("fixed_traffic", [[0, 8, 5]], "fixed_traffic[0]: servers are 0..7"),
-        ("fixed_traffic", [[0, 1, -5]], "fixed_traffic[0][2]: expected greater than or equal to 0"),
+        ("fixed_traffic", [[0, 1, -5]], "fixed_traffic[0][2]: expected an integer >= 0"),
     ],
 )
 def test_a_mistake_is_one_line_with_its_place(

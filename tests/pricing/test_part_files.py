@@ -75,6 +75,24 @@ def test_a_user_s_csv_and_yaml_say_the_same(tmp_path: Path) -> None:
         tables[0].price_usd("transceiver", 100e9)
 
 
+@pytest.mark.parametrize(
+    ("usd", "price"), [("1450", 1450), ("1.450,00", 1450), ("$1450", 1450), ("1.449,5 USD", 1449.5)]
+)
+def test_a_price_of_a_european_spreadsheet_is_read(tmp_path: Path, usd: str, price: float) -> None:
+    path = tmp_path / "prices.csv"
+    text = f"item;bandwidth_gbps;usd;confidence;source\r\nnic;400;{usd};user;Angebot\r\ntransceiver;400;610;user;\r\n"
+    path.write_text(text, encoding="utf-8-sig", newline="")
+    assert find_prices(f"none,{path}").price_usd("nic", 400e9) == price
+
+
+def test_a_price_that_may_be_thousands_is_refused(tmp_path: Path) -> None:
+    """A re-creation of a European spreadsheet: 1.450 beside semicolons is 1450 there, and 1.45 elsewhere."""
+    path = tmp_path / "prices.csv"
+    path.write_text("item;bandwidth_gbps;usd;confidence;source\nnic;400;1.450;user;Angebot\n")
+    with pytest.raises(InvalidInput, match=r'line 2: "1.450" may be 1450 or 1.45 in a table with semicolons'):
+        find_prices(str(path))
+
+
 def test_a_file_of_two_prices_overrides_two_rows(tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_text("item,bandwidth_gbps,usd,source\nnic,400,1200,an offer\nbreakout_cable,,60,an offer\n")
@@ -123,11 +141,11 @@ def test_a_switch_has_a_price_by_its_name(tmp_path: Path) -> None:
         ("item,bandwidth_gbps,usd\nocs_port,10,5\n", "row 1: ocs_port has no bandwidth_gbps"),
         (
             "item,gbps,usd\nnic,100,5\n",
-            'row 1: unknown key "gbps"; did you mean bandwidth_gbps? '
+            'column 2: unknown name "gbps"; did you mean bandwidth_gbps? '
             "Known: bandwidth_gbps, confidence, date, high_usd, item, low_usd, name, source, usd",
         ),
-        ("item,bandwidth_gbps,usd\nnic,100,5,x,y,z\n", "row 1: more values than the header has columns"),
-        ("", "expected a list of rows with item, bandwidth_gbps and usd"),
+        ("item,bandwidth_gbps,usd\nnic,100,5,x,y,z\n", "line 2: expected 3 cells as in the header, got 6"),
+        ("", "expected a header row with item and usd, and rows, got an empty file"),
     ],
 )
 def test_a_bad_row_is_one_line_with_its_number(tmp_path: Path, text: str, message: str) -> None:

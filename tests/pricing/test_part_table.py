@@ -74,12 +74,12 @@ def test_a_user_s_file_lies_over_the_typical_figures_and_behind_none_alone(tmp_p
         ("item,bandwidth_gbps,watts\nfiber_m,10,5\n", "row 1: fiber_m has no bandwidth_gbps"),
         (
             "item,bandwidth_gbps,usd\nnic,100,5\n",
-            'row 1: unknown key "usd"; '
+            'column 3: unknown name "usd"; '
             "Known: bandwidth_gbps, confidence, date, high_watts, item, "
             "low_watts, name, source, watts",
         ),
         ("item,bandwidth_gbps,watts\nnic,100,\n", 'row 1: missing key "watts": expected a number >= 0'),
-        ("", "expected a list of rows with item, bandwidth_gbps and watts"),
+        ("", "expected a header row with item and watts, and rows, got an empty file"),
     ],
 )
 def test_a_bad_row_is_one_line_with_its_number(tmp_path: Path, text: str, message: str) -> None:

@@ -155,7 +155,7 @@ HEADER = "name,inputs,activation_bytes,forward_flops\n"
             'operators[0].activation_bytes: expected an integer >= 0 and <= 1e+18, got "four"',
         ),
         (HEADER + "a,,,1\n", 'operators[0]: missing key "activation_bytes"'),
-        (HEADER, "operators: expected"),
+        (HEADER, "expected a header row and a row for each operator, got the header alone"),
         (HEADER + "a,,4,1\n", "batch_per_accelerator is not in the file"),
         ("name\n\xff".encode("latin-1"), "not a text file"),
     ],

@@ -14,6 +14,8 @@ from topoopt.clusters.fabrics import snapshot as snapshot
 from topoopt.clusters.pace import IterationTimes as IterationTimes
 from topoopt.clusters.pace import Pace as Pace
 from topoopt.clusters.pace import PlacedJob as PlacedJob
+from topoopt.clusters.public_trace import public_kind as public_kind
+from topoopt.clusters.public_trace import read_public_trace as read_public_trace
 from topoopt.clusters.result import AnswerTime as AnswerTime
 from topoopt.clusters.result import ClusterResult as ClusterResult
 from topoopt.clusters.result import Distribution as Distribution

@@ -299,10 +299,8 @@ def read_trace(path: str | Path) -> Trace:
     """
     place = str(path)
     expected = "a header row and a row for each job"
-    header, rows = headed_rows(read_text(path), place, COLUMNS, expected)
-    for name in COLUMNS:
-        if name not in (*OPTIONAL, *header):
-            raise InvalidInput(f'{place}: missing column "{name}"; expected {", ".join(COLUMNS)}')
+    needed = [name for name in COLUMNS if name not in OPTIONAL]
+    _, rows = headed_rows(read_text(path), place, COLUMNS, expected, needed=needed)
     jobs: list[TraceJob] = []
     line_of: dict[str, int] = {}
     for number, here, cells in rows:
@@ -313,8 +311,6 @@ def read_trace(path: str | Path) -> Trace:
             )
         line_of[job.job] = number
         jobs.append(job)
-    if not jobs:
-        raise InvalidInput(f"{place}: expected a row for each job below the header, got none")
     return Trace(Path(path).name, tuple(jobs))
 
 

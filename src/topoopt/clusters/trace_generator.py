@@ -177,6 +177,8 @@ def parse_mix(text: str, place: str = "mix") -> Mapping[str, float]:
     mix: dict[str, float] = {}
     for part in text.split(","):
         model, _, share = (word.strip() for word in part.partition("="))
+        if model in mix:
+            raise InvalidInput(f"{place}: {model} stands twice; give it one share")
         try:
             mix[model] = float(share)
         except ValueError:

@@ -118,11 +118,13 @@ class Requests:
     block_first : array (requests + 1,) of int
         Index in ``blocks`` of each request's first block.
     blocks : array (blocks,) of int
-        Names of the blocks of :data:`BLOCK_TOKENS` tokens that prompts are made of, from their begin; equal names are
-        equal prefixes. Without any, prompts have nothing in common.
+        Names of the blocks that prompts are made of, from their begin; equal names are equal prefixes. Without any,
+        prompts have nothing in common.
     clients : int
         Clients of a closed loop, each sending its next request after the previous answer; 0 for timed
         arrivals.
+    block_tokens : int
+        Tokens of a block.
     """
 
     arrival_s: Floats
@@ -131,6 +133,7 @@ class Requests:
     block_first: Ints = field(default_factory=_no_blocks)
     blocks: Ints = field(default_factory=_no_blocks)
     clients: int = 0
+    block_tokens: int = BLOCK_TOKENS
 
     def __post_init__(self) -> None:
         if not len(self.arrival_s) == len(self.input_tokens) == len(self.output_tokens) > 0:

@@ -1,56 +1,102 @@
-"""Requests from trace files: Mooncake's JSON lines, Azure's LLM inference CSV, and a CSV of our own."""
+"""Requests from trace files: lines of JSON or CSV, of the formats that services have released, and of our own."""
 
-import csv
-import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
+from math import ceil
 from typing import Any
 
 import numpy as np
 
 from topoopt.base.errors import InvalidInput, shown
-from topoopt.inference.requests import BLOCK_TOKENS, MOST_REQUESTS, MOST_TOKENS, Requests
-from topoopt.schema.files import read_text
+from topoopt.base.units import format_time
+from topoopt.inference.requests import MOST_REQUESTS, MOST_TOKENS, Requests
+from topoopt.inference.trace_formats import FORMATS, TraceFormat, format_of, said_format
+from topoopt.schema.files import csv_lines, headed_rows, parse_json, read_text
 
 Row = tuple[float, int, int, list[int]]
 """Seconds, input and output tokens, names of the prompt's blocks."""
-
-MOONCAKE = ("timestamp", "input_length", "output_length")
-AZURE = ("TIMESTAMP", "ContextTokens", "GeneratedTokens")
-OWN = ("arrival_s", "input_tokens", "output_tokens")
 MOST_BLOCK = 2**62
 
 
-def read_requests(path: str) -> Requests:
-    """Return the requests of a trace, whose first line gives its kind.
+@dataclass(frozen=True, slots=True)
+class RequestTrace:
+    """Requests of a file, and how it was read.
 
-    Mooncake's lines have ``timestamp`` (ms), ``input_length``, ``output_length`` and ``hash_ids``, one for each 512
-    tokens of the prompt. Azure's columns are ``TIMESTAMP`` (a date and time), ``ContextTokens`` and
-    ``GeneratedTokens``. Our own are ``arrival_s``, ``input_tokens``, ``output_tokens`` and, if there are any,
-    ``blocks``: names with blanks between them. Time begins with the first request.
+    Attributes
+    ----------
+    failed : int
+        Requests without an answer, which are left out.
+    """
+
+    path: str
+    format: TraceFormat
+    requests: Requests
+    failed: int = 0
+
+    @property
+    def span_s(self) -> float:
+        """Seconds from the first request to the last."""
+        return float(self.requests.arrival_s[-1])
+
+    def __str__(self) -> str:
+        """Return how many requests there are, and in which format, time and blocks they were read."""
+        blocks = f", blocks of {self.requests.block_tokens} tokens" if len(self.requests.blocks) else ""
+        failed = f", {self.failed:,} without an answer left out" if self.failed else ""
+        return (
+            f"{len(self.requests):,} of {self.path} ({self.format.title} format: {format_time(self.span_s)}, "
+            f"{self.requests.rate_per_s:.3g}/s{blocks}{failed})"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-compatible mapping."""
+        name = next((name for name, one in FORMATS.items() if one is self.format), "columns")
+        return {
+            "file": self.path,
+            "format": name,
+            "requests": len(self.requests),
+            "span_s": self.span_s,
+            "rate_per_s": self.requests.rate_per_s,
+            "block_tokens": self.requests.block_tokens if len(self.requests.blocks) else None,
+            "failed": self.failed,
+        }
+
+
+def read_requests(path: str, columns: str = "") -> RequestTrace:
+    """Return the requests of a trace; time begins with the first.
+
+    Parameters
+    ----------
+    columns
+        Name of a format, or the columns to read, see :func:`~topoopt.inference.trace_formats.said_format`; by default
+        the file is known by its columns.
 
     Raises
     ------
     InvalidInput
-        With the line, if one is no request of that kind or comes before the line above it.
-
-    References
-    ----------
-    .. [1] R. Qin et al., "Mooncake", FAST 2025, and the traces released with it.
-    .. [2] P. Patel et al., "Splitwise", ISCA 2024, and the Azure LLM inference traces released with it.
+        With the line, if one is no request of that format, comes before the line above it, or has another number of
+        blocks than its prompt.
     """
+    said = said_format(columns) if columns else None
     text = read_text(path)
-    begin = text.lstrip()[:1]
-    rows = _json_rows(text, path) if begin == "{" else _csv_rows(text, path)
+    in_json = text.lstrip()[:1] in ("{", "[")
+    form, rows = (_json_rows if in_json else _csv_rows)(text, path, said)
     times: list[float] = []
     inputs, outputs, firsts, blocks = [], [], [0], []
-    for line, (time_s, prompt, answer, names) in rows:
+    failed = 0
+    for line, row in rows:
+        place = f"{path}: line {line}"
+        if form is FORMATS["burstgpt"] and str(row[form.answer]) == "0":
+            failed += 1
+            continue
+        time_s, prompt, answer, names = _request(row, form, place, said is not None)
         if times and time_s < times[-1]:
             raise InvalidInput(
-                f"{path}: line {line}: comes {times[-1] - time_s:g} s before the line above; sort the trace by time"
+                f"{place}: comes {times[-1] - time_s:g} s before the line above; sort the trace by time"
             )
         if len(times) == MOST_REQUESTS:
-            raise InvalidInput(f"{path}: line {line}: more than {MOST_REQUESTS:,} requests; cut the trace")
+            raise InvalidInput(f"{place}: more than {MOST_REQUESTS:,} requests; cut the trace")
         times.append(time_s)
         inputs.append(prompt)
         outputs.append(answer)
@@ -59,73 +105,76 @@ def read_requests(path: str) -> Requests:
     if not times:
         raise InvalidInput(f"{path}: holds no request")
     arrival_s = np.array(times)
-    return Requests(
+    requests = Requests(
         arrival_s - arrival_s[0],
         np.array(inputs, np.int64),
         np.array(outputs, np.int64),
         np.array(firsts, np.int64),
         np.array(blocks, np.int64),
+        block_tokens=form.block_tokens,
     )
+    return RequestTrace(path, form, requests, failed)
 
 
-def _json_rows(text: str, path: str) -> Iterator[tuple[int, Row]]:
-    for line, content in enumerate(text.splitlines(), 1):
-        if not content.strip():
-            continue
+def _json_rows(
+    text: str, path: str, said: TraceFormat | None
+) -> tuple[TraceFormat, Iterator[tuple[int, Mapping[str, Any]]]]:
+    lines = ((line, content) for line, content in enumerate(text.splitlines(), 1) if content.strip())
+
+    def row_of(line: int, content: str) -> Mapping[str, Any]:
         place = f"{path}: line {line}"
         try:
-            row = json.loads(content)
-        except (ValueError, RecursionError):
-            raise InvalidInput(f"{place}: not JSON; expected one request a line") from None
+            row = parse_json(content, place, "expected one request a line")
+        except InvalidInput as error:
+            raise InvalidInput(str(error).replace(f"{place}: line 1: ", f"{place}: ")) from None
         if not isinstance(row, dict):
-            raise InvalidInput(f"{place}: expected a mapping with {', '.join(MOONCAKE)}, got {shown(row)}")
-        time, prompt, answer = (_value(row, key, place) for key in MOONCAKE)
-        yield (
-            line,
-            (
-                _seconds(time, MOONCAKE[0], place) / 1e3,
-                _tokens(prompt, MOONCAKE[1], place),
-                _tokens(answer, MOONCAKE[2], place),
-                _blocks(row.get("hash_ids", []), prompt, f"{place}: hash_ids"),
-            ),
-        )
+            raise InvalidInput(f"{place}: expected a mapping with a request, got {shown(row)}")
+        texts = [key for key in row if isinstance(row[key], str) and key in form.needed] if form else ()
+        for key in texts:
+            raise InvalidInput(f"{place}: {key}: expected a number, got {shown(row[key])}")
+        if form and not form.is_said and not row.keys() <= set(form.known):
+            format_of(row, place)
+            raise InvalidInput(f"{place}: is not in {form.title} format, as the lines above")
+        return row
+
+    form = said
+    first = next(lines)
+    if form is None or not form.is_said:
+        form = said or format_of(row_of(*first), f"{path}: line {first[0]}")
+    return form, ((line, row_of(line, content)) for line, content in [first, *lines])
 
 
-def _csv_rows(text: str, path: str) -> Iterator[tuple[int, Row]]:
-    reader = csv.DictReader(text.splitlines())
-    columns = [name.strip() for name in reader.fieldnames or ()]
-    if set(AZURE) <= set(columns):
-        names, seconds = AZURE, _seconds_of_date
-    elif set(OWN) <= set(columns):
-        names, seconds = OWN, _seconds
-    else:
+def _csv_rows(
+    text: str, path: str, said: TraceFormat | None
+) -> tuple[TraceFormat, Iterator[tuple[int, Mapping[str, Any]]]]:
+    begin = "\n".join(islice(text[:10_000].splitlines(), 2))
+    header = [cell.strip() for cell in next((row for _, row in csv_lines(begin, path) if any(row)), [])]
+    form = said or format_of(header, f"{path}: line 1")
+    known = header if form.is_said else form.known
+    _, rows = headed_rows(text, path, known, "a header and a row for each request", needed=form.needed)
+    return form, ((line, row) for line, _, row in rows)
+
+
+def _request(row: Mapping[str, Any], form: TraceFormat, place: str, is_said: bool) -> Row:
+    for key in form.needed:
+        if row.get(key) in (None, ""):
+            raise InvalidInput(f"{place}: {key} is missing")
+    time, prompt, answer = (row[key] for key in (form.time, form.prompt, form.answer))
+    time_s = (
+        _seconds(time, form.time, place) * form.unit_s
+        if form.unit_s
+        else _seconds_of_date(time, form.time, place)
+    )
+    if form is FORMATS["mooncake"] and not is_said and float(time) % 1:
         raise InvalidInput(
-            f"{path}: line 1: expected columns {', '.join(OWN)}, or {', '.join(AZURE)}, or lines of JSON with "
-            f"{', '.join(MOONCAKE)}; got {shown(','.join(columns))}"
+            f"{place}: {form.time}: {form.title} are whole milliseconds, got {time}; if these are seconds, say "
+            "columns=arrival_s=timestamp,input_tokens=input_length,output_tokens=output_length"
         )
-    reader.fieldnames = columns
-    for row in reader:
-        place = f"{path}: line {reader.line_num}"
-        if None in row:
-            raise InvalidInput(f"{place}: more values than columns")
-        time, prompt, answer = (_value(row, key, place) for key in names)
-        count = _tokens(prompt, names[1], place)
-        blocks = (row.get("blocks") or "").split()
-        yield (
-            reader.line_num,
-            (
-                seconds(time, names[0], place),
-                count,
-                _tokens(answer, names[2], place),
-                _blocks(blocks, count, f"{place}: blocks"),
-            ),
-        )
-
-
-def _value(row: Mapping[str, Any], key: str, place: str) -> Any:
-    if row.get(key) is None:
-        raise InvalidInput(f"{place}: {key} is missing")
-    return row[key]
+    tokens, answered = _tokens(prompt, form.prompt, place), _tokens(answer, form.answer, place)
+    total = row.get(form.total)
+    if total not in (None, "") and _tokens(total, form.total, place) != tokens + answered:
+        raise InvalidInput(f"{place}: {form.total}: expected {tokens + answered}, the sum, got {total}")
+    return time_s, tokens, answered, _blocks(row.get(form.blocks), tokens, form, f"{place}: {form.blocks}")
 
 
 def _seconds(value: Any, key: str, place: str) -> float:
@@ -159,12 +208,19 @@ def _tokens(value: Any, key: str, place: str) -> int:
     return int(number)
 
 
-def _blocks(values: Any, prompt: Any, place: str) -> list[int]:
+def _blocks(given: Any, prompt: int, form: TraceFormat, place: str) -> list[int]:
     """Return the names of whole blocks; that of a last part is of no use, for only whole ones are kept."""
+    values = given.split() if isinstance(given, str) else given or ()
     try:
-        names = [int(value) for value in values]
+        names = [int(value) if not isinstance(value, bool | float) else -1 for value in values]
     except (TypeError, ValueError, OverflowError):
         names = [-1]
     if names and not 0 <= min(names) <= max(names) < MOST_BLOCK:
         raise InvalidInput(f"{place}: expected integers >= 0, got {shown(values)}")
-    return names[: int(prompt) // BLOCK_TOKENS]
+    most = ceil(prompt / form.block_tokens)
+    if len(names) > most or (names and form.names_all and len(names) < most - 1):
+        raise InvalidInput(
+            f"{place}: {len(names)} names for a prompt of {prompt:,} tokens, which is {most} blocks of "
+            f"{form.block_tokens} tokens; if blocks have another size, say columns=…,blocks=NAME,block_tokens=N"
+        )
+    return names[: prompt // form.block_tokens]

@@ -13,6 +13,7 @@ from topoopt.base.errors import InvalidInput
 from topoopt.schema.files import (
     ForeignFile,
     csv_lines,
+    decoded,
     is_file,
     parse_json,
     parse_toml,
@@ -58,6 +59,8 @@ _TABLES: Sequence[tuple[str, set[str]]] = (
     ("prices", {"item", "usd"}),
     ("watts", {"item", "watts"}),
     ("runs", {"gpus", "gpu"}),
+    ("trace", {"job_id", "gpu_num", "submit_time"}),
+    ("trace", {"job_id", "num_gpu", "submit_time"}),
     ("request-trace", {"arrival_s", "input_tokens", "output_tokens"}),
     ("request-trace", {"timestamp", "contexttokens", "generatedtokens"}),
     ("request-trace", {"timestamp", "request tokens", "response tokens"}),
@@ -206,7 +209,7 @@ def of_bytes(data: bytes, suffix: str, path: str) -> str | None:
         return _BY_SUFFIX[suffix]
     if is_recorded(data):
         return "recording"
-    return of_text(data.decode("utf-8-sig"), suffix, path) if b"\0" not in data else None
+    return of_text(decoded(data, path), suffix, path)
 
 
 def of_text(text: str, suffix: str, path: str) -> str | None:
@@ -279,6 +282,10 @@ def _of_mapping(content: Mapping[str, Any]) -> str | None:
 
 
 def _of_rows(rows: Sequence[Any]) -> str | None:
+    if rows and all(
+        isinstance(row, Mapping) and {"attempts", "submitted_time"} <= row.keys() for row in rows
+    ):
+        return "trace"
     if rows and all(isinstance(row, Mapping) and "item" in row for row in rows):
         return "prices" if all("usd" in row for row in rows) else "watts"
     return None

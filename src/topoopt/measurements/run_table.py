@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -45,7 +46,8 @@ _SAME_WORDS = {
 """Words of one meaning, in any heading."""
 VAGUE = ("system", "hardware", "size", "model size", "memory", "mem", "layout", "strategy", "software")
 """Headings that mean a column only where no other heading does: a system beside a GPU may be a cluster's name."""
-SEPARATORS = ",;\t|"
+MISSPELLED = 0.85
+"""Likeness of headings above which one is taken for another that is misspelled."""
 RULE = set("|:- ")
 """Characters of the line between headings and cells of a Markdown table."""
 
@@ -185,10 +187,9 @@ def read_run_table(path: str | Path, known: RunColumns) -> RunTable:
         If the file is no such table, a column is missing or there twice, or a line is too short or too long.
     """
     text = read_text(path)
-    separator = max(SEPARATORS, key=text.partition("\n")[0].count)
-    if separator == "|":
-        text = _without_borders(text)
-    rows = csv_lines(text, str(path), separator, strict=separator != "|")
+    first = text.partition("\n")[0]
+    is_markdown = first.count("|") > max(map(first.count, ",;\t"))
+    rows = csv_lines(_without_borders(text), str(path), "|") if is_markdown else csv_lines(text, str(path))
     lines = [(number, line) for number, line in rows if any(cell.strip() for cell in line)]
     if not lines:
         raise InvalidInput(f"{path}: is empty; expected a table of runs with columns {_needed(known)}")
@@ -212,6 +213,13 @@ def read_run_table(path: str | Path, known: RunColumns) -> RunTable:
             hint = f'; if that is "{likely[0]}", call it {needed}' if likely else ""
             raise InvalidInput(
                 f"{path}: not a table of runs: there is no column {needed}{hint}; needed: {_needed(known)}"
+            )
+    for written, column in zip(headings, columns, strict=True):
+        near = get_close_matches(plain_heading(written), known.names, n=1, cutoff=MISSPELLED)
+        if near and not column and known.names[near[0]] not in names:
+            meant = known.names[near[0]]
+            raise InvalidInput(
+                f'{path}: line 1: unknown column "{written.strip()}"; did you mean {meant}? Else give it another name'
             )
     for number, line in lines[1:]:
         if len(line) != len(headings):

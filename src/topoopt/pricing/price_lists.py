@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 from topoopt.base.errors import InvalidInput, check_known, shown, unknown_name
 from topoopt.base.units import format_bandwidth
 from topoopt.catalog import packet_switches
-from topoopt.schema.files import Amount, Positive, Strict, csv_lines, parse_yaml, read_text, validated
+from topoopt.schema.files import Amount, Positive, Strict, headed_rows, parse_yaml, read_text, validated
 
 Item = Literal[
     "nic",
@@ -245,6 +245,11 @@ class PowerRowModel(_PartRowModel):
     high_watts: Amount | None = None
 
 
+_ROW_MODELS: Mapping[str, type[_PartRowModel]] = {"prices": PriceRowModel, "power": PowerRowModel}
+TABLES = (".csv", ".tsv", ".txt")
+"""Endings of files that are tables; the last is that of "Unicode text" of spreadsheets."""
+
+
 def find_prices(name: str, folder: str | Path = "") -> PartTable:
     """Return a price list that comes with the package (``2022``, ``2025``, ``2026``), with the rows of files over it.
 
@@ -321,7 +326,7 @@ def _parts(name: str) -> tuple[str, ...]:
 
 
 def _is_file(name: str) -> bool:
-    return Path(name).suffix.lower() in (".csv", ".yaml", ".yml", ".json")
+    return Path(name).suffix.lower() in (*TABLES, ".yaml", ".yml", ".json")
 
 
 def _of_file(kind: str, name: str, shipped: tuple[str, ...], folder: str | Path) -> PartTable:
@@ -339,21 +344,20 @@ def _shipped(kind: str, name: str) -> PartTable:
 
 def _table(kind: str, name: str, place: str, text: str) -> PartTable:
     """Return the table of a CSV text, or of a YAML text that is a list or has one under its kind."""
-    rows: Any = _csv_rows(text, place) if place.lower().endswith(".csv") else parse_yaml(text, place)
+    if Path(place).suffix.lower() in TABLES:
+        columns, expected = (
+            _ROW_MODELS[kind].model_fields,
+            f"a header row with item and {COLUMNS[kind]}, and rows",
+        )
+        _, headed = headed_rows(text, place, columns, expected, needed=("item", COLUMNS[kind]))
+        rows: Any = [{name: cell for name, cell in cells.items() if cell} for _, _, cells in headed]
+    else:
+        rows = parse_yaml(text, place)
     if isinstance(rows, Mapping) and list(rows) == [kind]:
         rows = rows[kind]
     if not isinstance(rows, list) or not rows:
         raise InvalidInput(f"{place}: expected a list of rows with item, bandwidth_gbps and {COLUMNS[kind]}")
     return PartTable(kind, name, tuple(_row(kind, row, f"{place}: row {i}") for i, row in enumerate(rows, 1)))
-
-
-def _csv_rows(text: str, place: str) -> list[dict[str, Any]]:
-    rows = [cells for _, cells in csv_lines(text, place, strict=True) if cells]
-    header = rows[0] if rows else []
-    for number, cells in enumerate(rows[1:], 1):
-        if len(cells) > len(header):
-            raise InvalidInput(f"{place}: row {number}: more values than the header has columns")
-    return [{key: cell for key, cell in zip(header, cells, strict=False) if cell} for cells in rows[1:]]
 
 
 def _check_item(item: object, place: str) -> None:
@@ -371,7 +375,7 @@ def _row(kind: str, row: object, place: str) -> PartRow:
     """Return a row with its speed in bits per second, which parts have that depend on it, and no others."""
     if isinstance(row, Mapping):
         _check_item(row.get("item"), place)
-    model: _PartRowModel = validated(PriceRowModel if kind == "prices" else PowerRowModel, row, place)
+    model = validated(_ROW_MODELS[kind], row, place)
     value, low, high = (getattr(model, ends + COLUMNS[kind]) for ends in ("", "low_", "high_"))
     by_speed, gbps = model.item in SPEED_ITEMS, model.bandwidth_gbps
     if by_speed != (gbps is not None):

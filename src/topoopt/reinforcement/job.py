@@ -274,8 +274,13 @@ def _mean_cut_off(center: float, spread: float, maximum: int) -> float:
     return below + maximum * float(ndtr((center - most) / spread))
 
 
-def read_lengths(path: str | os.PathLike[str], samples: int) -> ResponseLengths:
+def read_lengths(path: str | os.PathLike[str], samples: int, most: int = LARGEST) -> ResponseLengths:
     """Return ``samples`` lengths spread evenly over those of a file with one token count per line.
+
+    Parameters
+    ----------
+    most
+        Tokens at which answers are truncated, so that none is longer.
 
     Raises
     ------
@@ -292,6 +297,11 @@ def read_lengths(path: str | os.PathLike[str], samples: int) -> ResponseLengths:
             tokens = int(text)
         except ValueError:
             tokens = 0
+        if most < tokens <= LARGEST:
+            raise InvalidInput(
+                f"{place}: line {number}: an answer of {tokens:,} tokens, and max_length is {most:,}; say max_length "
+                "as it was measured, or leave it out"
+            )
         if not 1 <= tokens <= LARGEST:
             raise InvalidInput(
                 f'{place}: line {number}: expected tokens of an answer, an integer >= 1, got "{text[:40]}"'

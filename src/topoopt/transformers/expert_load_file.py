@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.base.errors import InvalidInput
-from topoopt.schema.files import csv_lines, is_file, read_text
+from topoopt.schema.files import headed_rows, is_file, read_text
 from topoopt.transformers.expert_loads import (
     ExpertLoads,
     expert_layers,
@@ -62,13 +62,12 @@ def read_loads(path: str | Path, model: TransformerModel) -> Mapping[int, Expert
         With the line of the first mistake: a column, layer or expert that is unknown, missing or given twice,
         or a share that is no number >= 0.
     """
-    header, rows = _table(path)
+    expected = f"a header {','.join(COLUMNS)} and rows"
+    _, rows = headed_rows(read_text(path), str(path), (*COLUMNS, "iteration"), expected, needed=COLUMNS)
     layers, count = expert_layers(model), experts_of(model).count
     place_of = {layer: place for place, layer in enumerate(layers)}
     shares_at: dict[int, NDArray[np.float64]] = {}
-    for line, row in rows:
-        words = dict(zip(header, row, strict=True))
-        place = f"{path}: line {line}"
+    for _, place, words in rows:
         iteration = _index(words.get("iteration", "0"), "iteration", place)
         layer, expert = (_index(words[key], key, place) for key in COLUMNS[:2])
         if layer not in place_of:
@@ -93,27 +92,6 @@ def read_loads(path: str | Path, model: TransformerModel) -> Mapping[int, Expert
     return {
         iteration: _complete(path, iteration, layers, shares_at[iteration]) for iteration in sorted(shares_at)
     }
-
-
-def _table(path: str | Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    lines = csv_lines(read_text(path), str(path))
-    rows = [
-        (line, [cell.strip() for cell in row]) for line, row in lines if any(cell.strip() for cell in row)
-    ]
-    if not rows:
-        raise InvalidInput(f"{path}: an empty file; expected a header {','.join(COLUMNS)} and rows")
-    header = rows[0][1]
-    known = ("iteration", *COLUMNS)
-    if set(header) - set(known) or set(COLUMNS) - set(header) or len(set(header)) != len(header):
-        raise InvalidInput(
-            f"{path}: line 1: expected the columns {', '.join(COLUMNS)} and perhaps iteration, got {', '.join(header)}"
-        )
-    for line, row in rows[1:]:
-        if len(row) != len(header):
-            raise InvalidInput(f"{path}: line {line}: expected {len(header)} values, got {len(row)}")
-    if len(rows) == 1:
-        raise InvalidInput(f"{path}: a header without rows")
-    return header, rows[1:]
 
 
 def _complete(

@@ -95,6 +95,8 @@ def test_a_table_has_a_row_for_every_way_on_every_network() -> None:
         ({"lora_rank": 0}, "lora_rank: "),
         ({"lora_rank": 5000}, "lora_rank 5000: is above the hidden size"),
         ({"tokens": -1}, "tokens: expected a number above 0"),
+        ({"tokens": 1e30}, r"tokens: expected a number above 0 and up to 1e\+15, got 1e\+30"),
+        ({"epochs": 1e7}, r"epochs: expected a number above 0 and up to 1e\+06"),
         ({"epochs": 0}, "epochs: expected a number above 0"),
         ({"accelerators": 12}, "accelerators 12: more than one server takes whole servers of 8"),
         ({"accelerators": 8}, "fabrics: 8 accelerators are in one server"),

@@ -113,6 +113,9 @@ def test_lengths_of_a_file_are_those_of_the_answers(tmp_path: Path) -> None:
     step = step_of_file(path)
     assert step.job.lengths.longest == 1500
     assert step.job.lengths.mean == 1000
+    path.write_text("length\n500\n2001\n")
+    with pytest.raises(InvalidInput, match="line 3: an answer of 2,001 tokens, and max_length is 2,000; say"):
+        step_of_file(path)
 
 
 def step_of_file(path: Path) -> topoopt.RlStep:

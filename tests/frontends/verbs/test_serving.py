@@ -62,6 +62,17 @@ def test_a_duration_without_a_rate_is_refused() -> None:
         topoopt.serving("llama3-8b", accelerators=4, duration="30s")
 
 
+@pytest.mark.parametrize("words", [{"isl": 5}, {"osl": "9"}, {"duration": "1min"}, {"arrivals": "poisson"}])
+def test_what_a_trace_says_is_not_said_again(words: dict[str, Any]) -> None:
+    with pytest.raises(TopoOptError, match=f"{next(iter(words))}: the requests of a trace are what they are"):
+        topoopt.serving("llama3-8b", accelerators=4, trace="examples/requests.csv", **words)
+
+
+def test_columns_are_for_a_trace() -> None:
+    with pytest.raises(TopoOptError, match="columns: says how a trace is read; give the trace, too"):
+        topoopt.serving("llama3-8b", accelerators=4, columns="azure")
+
+
 def test_prefill_and_decode_are_all_accelerators() -> None:
     found = topoopt.serving("llama3-8b", **ASKED, prefill_accelerators=1, decode="tp1", prefill="tp1")
     deployment = found.best.candidate.deployment

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from topoopt.inference.requests import BLOCK_TOKENS, Requests
+from topoopt.inference.requests import Requests
 from topoopt.inference.simulator.fleet import Fleet, Replicas
 
 TIE = 1.0 + 1e-12
@@ -142,7 +142,8 @@ class Server:
 class Reference:
     def __init__(self, fleet: Fleet, requests: Requests) -> None:
         self.fleet, self.page = fleet, fleet.settings.page_tokens
-        self.block_pages = BLOCK_TOKENS // self.page
+        self.block_tokens = requests.block_tokens
+        self.block_pages = self.block_tokens // self.page
         self.servers = (
             [Server(fleet.prefill, 0) for _ in range(fleet.prefill.pool.replicas)] if fleet.prefill else []
         )
@@ -236,7 +237,7 @@ class Reference:
 
     def matched(self, s: Server, q: Asked) -> int:
         found = 0
-        while found < min(len(q.blocks), (q.input - 1) // BLOCK_TOKENS) and q.blocks[found] in s.blocks:
+        while found < min(len(q.blocks), (q.input - 1) // self.block_tokens) and q.blocks[found] in s.blocks:
             found += 1
         return found
 
@@ -270,7 +271,9 @@ class Reference:
             self.turn[pool] = at(best) + 1
             return best
         if router == "prefix-aware" and pool == 0:
-            return min(up, key=lambda s: (self.unread(s) - self.matched(s, q) * BLOCK_TOKENS, self.load(s)))
+            return min(
+                up, key=lambda s: (self.unread(s) - self.matched(s, q) * self.block_tokens, self.load(s))
+            )
         if router == "network-aware" and pool == 1:
             room = [s for s in up if self.load(s) + q.input + q.steps <= s.kind.pages * self.page]
             if room:
@@ -444,7 +447,7 @@ class Reference:
                 q.answering = True
                 q.first = now if q.first < 0 else q.first
                 continue
-            q.read = hit * BLOCK_TOKENS
+            q.read = hit * self.block_tokens
             q.begin = now if q.begin < 0 else q.begin
             q.piece = min(q.target - q.read, left)
             left -= q.piece

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.inference.simulator.reference import Reference
 from tests.inference.tables import SMALL, replicas
 from topoopt.inference import EngineSettings, Failure, Fleet, ServingRun, simulate_serving, uniform_transfer
-from topoopt.inference.requests import BLOCK_TOKENS, Requests
+from topoopt.inference.requests import Requests
 from topoopt.inference.simulator import ROUTERS, Outage, TransferRoutes
 from topoopt.inference.simulator.kernel.layout import Log, Request, Time
 
@@ -24,8 +24,9 @@ def some_requests(draw: st.DrawFn) -> Requests:
     arrival_s = np.sort(np.array(draw(whole))) / 256
     inputs = np.array(draw(st.lists(st.integers(1, MOST_TOKENS), min_size=count, max_size=count)))
     outputs = np.array(draw(st.lists(st.integers(1, 60), min_size=count, max_size=count)))
+    block_tokens = draw(st.sampled_from([512, 512, 16, 64]))
     names = [
-        [draw(st.integers(0, 1)), draw(st.integers(2, 4))][: tokens // BLOCK_TOKENS] for tokens in inputs
+        [draw(st.integers(0, 1)), draw(st.integers(2, 4))][: tokens // block_tokens] for tokens in inputs
     ]
     first = np.cumsum([0, *map(len, names)])
     clients = draw(st.sampled_from([0, 0, 0, 3]))
@@ -36,6 +37,7 @@ def some_requests(draw: st.DrawFn) -> Requests:
         first,
         np.array([name for row in names for name in row], np.int64),
         clients,
+        block_tokens,
     )
 
 

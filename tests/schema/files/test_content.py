@@ -42,8 +42,15 @@ def test_a_key_that_stands_twice_in_json_is_refused_with_its_line(parse: Callabl
         parse('{"a": 1,\n\t"c": {"b": 2,\n\t"b": 3}}', "f.json")
 
 
-def test_in_a_file_of_another_program_the_later_key_counts() -> None:
-    assert parse_json('{"a": 1, "a": 2}', "f.json", foreign=True) == {"a": 2}
+def test_a_file_of_another_program_repeats_a_key_only_with_the_same_value() -> None:
+    assert parse_json('{"a": [1], "b": 0, "a": [1]}', "f.json", foreign=True) == {"a": [1], "b": 0}
+    with pytest.raises(InvalidInput, match=r'^f\.json: key "a" stands twice, with different values$'):
+        parse_json('[{"b": 0, "a": 1, "a": 2}]', "f.json", foreign=True)
+
+
+def test_a_number_of_thousands_of_digits_is_refused_in_one_line() -> None:
+    with pytest.raises(InvalidInput, match=r"^f: a number too long"):
+        parse_yaml('{"a": ' + "9" * 6000 + "}", "f")
 
 
 def test_json_with_tabs_is_read_where_yaml_is_expected() -> None:

@@ -41,6 +41,32 @@ def refusal(mapping: object) -> str:
     return str(caught.value)
 
 
+class Shares(Strict):
+    shares: float | list[float] = 0.0
+    pairs: list[tuple[int, float]] = Field(default=[])
+    nics: list[Nic] = Field(default=[])
+    fast: bool | int = False
+
+
+@pytest.mark.parametrize(
+    ("mapping", "message"),
+    [
+        ({"shares": True}, "job.yaml: shares: expected a number, got true"),
+        ({"shares": [0, True, 50]}, "job.yaml: shares[1]: expected a number, got true"),
+        ({"pairs": [[1, 2.5], [True, 2]]}, "job.yaml: pairs[1][0]: expected an integer, got true"),
+        (
+            {"nics": [{"ports": False}]},
+            "job.yaml: nics[0].ports: expected an integer > 0 and <= 8, got false",
+        ),
+    ],
+)
+def test_true_is_no_number(mapping: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        validated(Shares, mapping, "job.yaml")
+    assert str(caught.value) == message
+    assert validated(Shares, {"fast": True}, "job.yaml").fast is True
+
+
 def test_quantities_are_read_with_their_units() -> None:
     machine = validated(
         Machine, {"servers": 3, "delay": "2us", "memory": "1 KiB", "nics": [{"speed": "25 GB/s"}]}, "job.yaml"
@@ -54,6 +80,7 @@ def test_quantities_are_read_with_their_units() -> None:
         ({"servers": "many"}, 'job.yaml: servers: expected an integer >= 2, got "many"'),
         ({"servers": 1}, "job.yaml: servers: expected an integer >= 2, got 1"),
         ({"servers": 2.5}, "job.yaml: servers: expected an integer >= 2, got 2.5"),
+        ({"servers": True}, "job.yaml: servers: expected an integer >= 2, got true"),
         ({"servers": None}, "job.yaml: servers: expected an integer >= 2, got null"),
         ({}, 'job.yaml: missing key "servers": expected an integer >= 2'),
         ({"servers": 2, "links": "both"}, 'job.yaml: links: expected duplex or directed, got "both"'),

@@ -232,7 +232,7 @@ GRAPHML = '<graphml>\n<graph edgedefault="undirected">\n{}\n</graph>\n</graphml>
             GRAPHML.format(
                 "<node id='a'><data key='type'>ToR switch</data></node><edge source='a' target='a'/>"
             ),
-            r'line 3: node a is a switch or a NIC, and a wiring joins servers directly',
+            r"line 3: node a is a switch or a NIC, and a wiring joins servers directly",
         ),
         ("x.dot", "graph {\n a -- b\n b -> a\n}", "line 3: -> in a graph; write --"),
         ("x.dot", "graph {\n srv-1 -- srv-2\n}", 'line 2: not DOT: "-1 -- srv-2"; put names in quotes'),

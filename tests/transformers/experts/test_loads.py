@@ -115,9 +115,9 @@ def test_a_file_has_counts_or_shares_by_iteration(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("", "an empty file"),
-        ("layer,expert,share", "a header without rows"),
-        ("layer,expert,load\n2,0,1", "line 1: expected the columns layer, expert, share"),
-        ("layer,expert,share\n2,0", "line 2: expected 3 values, got 2"),
+        ("layer,expert,share", "got the header alone"),
+        ("layer,expert,load\n2,0,1", 'column 3: unknown name "load"; Known: expert, iteration, layer, share'),
+        ("layer,expert,share\n2,0", "line 2: expected 3 cells as in the header, got 2"),
         ("layer,expert,share\n3,0,1", r"line 2: layer 3 of toy has no experts; those are 2, 4"),
         ("layer,expert,share\n2,4,1", r"line 2: expert: toy has 0..3, got 4"),
         ("layer,expert,share\n2,0,-1", r'line 2: share: expected a number >= 0 and <= 1e\+18, got "-1"'),

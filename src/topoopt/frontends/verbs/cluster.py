@@ -34,6 +34,8 @@ from topoopt.clusters import (
     generate_trace,
     mixed_trace,
     parse_mix,
+    public_kind,
+    read_public_trace,
     read_trace,
     run_cluster,
     run_schedules,
@@ -147,6 +149,8 @@ def run(
     jobs = _trace(trace, complete, of_workers(settings, scheduled.network) if scheduled else settings)
     if not scheduled and "trace_preset" not in given and any(map(_is_transformer, jobs.jobs)):
         settings = cluster_settings({**_reference_machine(given), **given}, prices)
+        if isinstance(trace, str | os.PathLike) and public_kind(trace):
+            jobs = _trace(trace, complete, settings)  # servers of other sizes
     inputs = (
         {}
         if trace is None or isinstance(trace, Trace)
@@ -189,10 +193,26 @@ def _trace(trace: TraceSource | None, words: Mapping[str, Any], settings: Cluste
     name = "the trace" if isinstance(trace, Trace) else os.fspath(trace)
     if words["generate"]:
         raise InvalidInput(f"generate: {name} is a trace already; give a file or generate, not both")
+    kind = "" if isinstance(trace, Trace) else public_kind(trace)
+    if kind and set(drawn) <= {"mix", "save_trace"}:
+        if "mix" not in words:
+            raise InvalidInput(
+                f"{name}: is a trace of {kind}, which does not say what its jobs train; say by mix which models are "
+                "drawn for them, such as mix=released or mix=dlrm=40,bert=60"
+            )
+        per_server = settings.cluster.accelerators_per_server
+        mix = GeneratorSettings(jobs=1, mix=parse_mix(words["mix"])).mix
+        return read_public_trace(name, mix, per_server, settings.seed)
     if drawn:
+        if not kind and not isinstance(trace, Trace):
+            _read(name)  # what is wrong with the file comes first
         raise InvalidInput(f"{drawn[0]}: is for generate; the jobs of {name} are what they are")
+    return trace if isinstance(trace, Trace) else _read(name)
+
+
+def _read(name: str) -> Trace:
     with expecting(name, "trace"):
-        return trace if isinstance(trace, Trace) else read_trace(name)
+        return read_trace(name)
 
 
 def preset_trace(words: Mapping[str, Any], settings: ClusterSettings) -> Trace:

@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 from topoopt.base.answers import Progress, silent
 from topoopt.base.errors import Infeasible, InvalidInput
-from topoopt.base.limits import whole
+from topoopt.base.limits import LARGEST, whole
 from topoopt.catalog import compared_by, find_accelerator, reference_interfaces
 from topoopt.frontends.verbs.llm import search
 from topoopt.frontends.verbs.llm.words import Transformer, calibration_of, model_of, system_of
@@ -56,6 +56,8 @@ from topoopt.workloads.transformer import TransformerModel
 _SPLIT = (*DegreeWords.__annotations__, *ShardingWords.__annotations__, "framework")
 _MACHINES = ("accelerator", "accelerators_per_server", "intra_server_bandwidth", "latency")
 MOST_SERVERS = 128
+MOST_TOKENS, MOST_EPOCHS = 1e15, 1e6
+"""Largest data set of a fine-tuning, a hundred times all text that models are trained with, and repetitions of it."""
 """Most servers for which networks are compared by default; for more it takes a while."""
 _TRAINING = {"train_tensor": "tp", "train_pipeline": "pp", "train_context": "cp", "train_expert": "ep"}
 _ROLLOUT = {
@@ -181,7 +183,8 @@ def _lengths(words: Mapping[str, Any], answers: int, spread: float) -> ResponseL
         for word in ("mean_length", "length_spread"):
             if word in words:
                 raise InvalidInput(f"{word}: the file of lengths says it; leave one of them out")
-        return read_lengths(words["lengths"], answers)
+        is_said = most != defaults(RlWords)["max_length"]
+        return read_lengths(words["lengths"], answers, most if is_said else LARGEST)
     mean = words.get("mean_length", max(1.0, most / 4))
     return lognormal_lengths(answers, mean, most, words.get("length_spread", spread))
 
@@ -297,9 +300,9 @@ def _first(words: Mapping[str, Any]) -> str:
 
 
 def _tokens(words: Mapping[str, Any]) -> float:
-    for word in ("tokens", "epochs"):
-        if not 0 < words[word] < float("inf"):
-            raise InvalidInput(f"{word}: expected a number above 0, got {words[word]:g}")
+    for word, most in (("tokens", MOST_TOKENS), ("epochs", MOST_EPOCHS)):
+        if not 0 < words[word] <= most:
+            raise InvalidInput(f"{word}: expected a number above 0 and up to {most:g}, got {words[word]:g}")
     return float(words["tokens"] * words["epochs"])
 
 

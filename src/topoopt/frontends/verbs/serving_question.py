@@ -60,9 +60,11 @@ FREE = "free"
 
 OF_TRAINING = ("samples", "tokens", "run_hours")
 
+DRAWN = ("isl", "osl", "arrivals", "duration")
+"""Options of requests that are drawn."""
 _POOLS = ("mode", "decode", "prefill", "prefill_accelerators")
 INSTEAD: Mapping[str, tuple[str, ...]] = {
-    "trace": ("duration",),
+    "trace": DRAWN,
     "servers": ("accelerators",),
     "accelerators": ("servers",),
     "deployment": _POOLS,
@@ -100,10 +102,15 @@ def _of_words(source: Transformer, given: Mapping[str, Any]) -> Question:
     for word in OF_TRAINING:
         if word in given:
             raise InvalidInput(f"{word}: is the size of a training; a service has a rate")
-    if "duration" in given and ("rate" not in words or "trace" in words):
-        raise InvalidInput(
-            "duration: has no effect without rate or with a trace; leave it out, or give a rate"
-        )
+    for word in DRAWN:
+        if word in given and "trace" in words:
+            raise InvalidInput(
+                f"{word}: the requests of a trace are what they are; leave it out, or the trace"
+            )
+    if "columns" in given and "trace" not in words:
+        raise InvalidInput("columns: says how a trace is read; give the trace, too")
+    if "duration" in given and "rate" not in words:
+        raise InvalidInput("duration: has no effect without rate; leave it out, or give a rate")
     whole("seed", words["seed"], 0)
     return _question(model_of(source, words), words)
 
@@ -243,11 +250,11 @@ def _demand(words: Mapping[str, Any]) -> Demand:
     """Return the requests of a trace, or drawn ones."""
     if "trace" in words:
         path = os.fspath(words["trace"])
-        requests = read_requests(path)
-        rate = words.get("rate", requests.rate_per_s)
+        trace = read_requests(path, words.get("columns", ""))
+        rate = words.get("rate", trace.requests.rate_per_s)
         if rate == float("inf"):
             raise InvalidInput(f"{path}: all requests come at once; give a trace that takes some time")
-        return Demand(requests, rate, f"{len(requests):,} of {path}")
+        return Demand(trace.requests, rate, str(trace), trace)
     arrivals = parse_arrivals(words["arrivals"])
     inputs, outputs = parse_lengths(words["isl"], "isl"), parse_lengths(words["osl"], "osl")
     duration_s = amount(parse_time, words["duration"], "duration")

@@ -260,6 +260,7 @@ class ServingAnswer:
             "engine": question.machine.settings.engine,
             "requests": len(demand.requests),
             "requests_words": demand.words,
+            **({"trace": demand.trace.to_json()} if demand.trace else {}),
             "rate_per_s": demand.rate_per_s,
             "input_tokens_mean": demand.prompt,
             "output_tokens_mean": demand.answer,

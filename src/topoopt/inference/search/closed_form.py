@@ -13,6 +13,7 @@ from topoopt.inference.memory import cache_capacity, cache_element_bytes, weight
 from topoopt.inference.requests import Requests
 from topoopt.inference.step.law import step_table
 from topoopt.inference.step_table import StepTable
+from topoopt.inference.trace_files import RequestTrace
 from topoopt.transformers import System
 from topoopt.workloads.transformer import TransformerModel
 
@@ -63,11 +64,14 @@ class Demand:
         The requested rate; None for the goodput, and for a closed loop.
     words : str
         Description for display.
+    trace : RequestTrace, optional
+        File that the requests are of.
     """
 
     requests: Requests
     rate_per_s: float | None
     words: str
+    trace: RequestTrace | None = None
 
     def __post_init__(self) -> None:
         if self.rate_per_s is not None and not 0 < self.rate_per_s < float("inf"):

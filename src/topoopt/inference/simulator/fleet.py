@@ -8,7 +8,6 @@ import numpy as np
 from topoopt.base.arrays import Flags, Floats, Ints
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.inference.deployment import MODES, EngineSettings, Pool
-from topoopt.inference.requests import BLOCK_TOKENS
 from topoopt.inference.step_table import StepTable
 
 ROUTERS = ("round-robin", "least-loaded", "prefix-aware", "network-aware")
@@ -176,9 +175,6 @@ class Fleet:
             raise InvalidInput(f"mode {self.mode}: a prefill pool and transfers are for disaggregated alone")
         if self.roles is not None and not apart:
             raise InvalidInput(f"mode {self.mode}: replicas change pools where there are two")
-        if self.settings.prefix_cache and BLOCK_TOKENS % self.settings.page_tokens:
-            page = self.settings.page_tokens
-            raise InvalidInput(f"page_tokens {page}: prefixes are kept in blocks of {BLOCK_TOKENS} tokens")
         links = self.links
         for outage in self.outages:
             if not 0 <= outage.begin_s < outage.end_s or not all(0 <= one < links for one in outage.links):

@@ -10,7 +10,7 @@ from topoopt.base.arrays import Floats, Ints, numbered
 from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.base.limits import refuse_too_large
 from topoopt.inference.deployment import MODES
-from topoopt.inference.requests import BLOCK_TOKENS, Objectives, Requests
+from topoopt.inference.requests import Objectives, Requests
 from topoopt.inference.simulator.fleet import ROUTERS, Fleet
 from topoopt.inference.simulator.kernel import layout, simulate
 from topoopt.inference.simulator.kernel.layout import (
@@ -288,12 +288,16 @@ def _ways(fleet: Fleet, requests: int) -> dict[str, Any]:
 
 
 def _counts(fleet: Fleet, requests: Requests, blocks: int) -> NDArray[np.int64]:
-    settings = fleet.settings
+    settings, of_block = fleet.settings, requests.block_tokens
+    if settings.prefix_cache and of_block % settings.page_tokens:
+        raise InvalidInput(
+            f"page_tokens {settings.page_tokens}: prefixes are kept in blocks of {of_block} tokens"
+        )
     count = np.zeros(len(Count), np.int64)
     count[Count.MODE] = MODES.index(fleet.mode)
     count[Count.ROUTER] = ROUTERS.index(fleet.router)
     count[Count.PAGE] = settings.page_tokens
-    count[Count.BLOCK_PAGES] = max(BLOCK_TOKENS // settings.page_tokens, 1)
+    count[Count.BLOCK_PAGES] = max(of_block // settings.page_tokens, 1)
     count[Count.CLIENTS] = requests.clients
     count[Count.ROWS] = 1 + settings.drafted_tokens
     count[Count.LAYERS] = fleet.transfer.layers if fleet.transfer else 1

@@ -11,6 +11,9 @@ from topoopt.schema.files.content import read_bytes as read_bytes
 from topoopt.schema.files.content import read_json as read_json
 from topoopt.schema.files.content import read_text as read_text
 from topoopt.schema.files.content import read_yaml as read_yaml
+from topoopt.schema.files.csv_table import csv_lines as csv_lines
+from topoopt.schema.files.csv_table import headed_rows as headed_rows
+from topoopt.schema.files.csv_table import packaged_rows as packaged_rows
 from topoopt.schema.files.foreign import ForeignFile as ForeignFile
 from topoopt.schema.files.foreign import with_file as with_file
 from topoopt.schema.files.model import Amount as Amount
@@ -34,9 +37,6 @@ from topoopt.schema.files.packed import unpacked as unpacked
 from topoopt.schema.files.packed import zip_entry as zip_entry
 from topoopt.schema.files.table import check_folder as check_folder
 from topoopt.schema.files.table import check_table_name as check_table_name
-from topoopt.schema.files.table import csv_lines as csv_lines
-from topoopt.schema.files.table import headed_rows as headed_rows
-from topoopt.schema.files.table import packaged_rows as packaged_rows
 from topoopt.schema.files.table import target_of as target_of
 from topoopt.schema.files.table import whole_file as whole_file
 from topoopt.schema.files.table import write_atomically as write_atomically

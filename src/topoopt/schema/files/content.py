@@ -72,7 +72,7 @@ def parse_yaml(text: str, place: str) -> Any:
     """
     if text.lstrip()[:1] in ("{", "["):  # JSON, with tabs too, which YAML does not have between words
         with suppress(ValueError, RecursionError):
-            json.loads(text)
+            json.loads(text, parse_int=str)  # of any length
             return parse_json(text, place)
     if len(text) > LONGEST_YAML:
         raise InvalidInput(f"{place}: longer than {LONGEST_YAML} characters of YAML; write it as JSON")
@@ -115,13 +115,15 @@ def parse_json(text: str, place: str, expected: str = "", *, foreign: bool = Fal
     ------
     InvalidInput
         If the text is not JSON or cut short, or repeats a key, with the line, or has a value that :func:`checked`
-        refuses, with the key. In a file of another program a later key overwrites an earlier one.
+        refuses, with the key. A file of another program may repeat a key with the same value.
     """
     remedy = f"; {expected}" if expected else ""
     try:
-        return checked(json.loads(text, object_pairs_hook=None if foreign else _once), place, foreign=foreign)
+        return checked(
+            json.loads(text, object_pairs_hook=_once_or_equal if foreign else _once), place, foreign=foreign
+        )
     except _RepeatedKey as error:
-        if len(text) <= _LONGEST_SEARCHED:  # JSON is YAML, whose nodes know their lines
+        if len(text) <= _LONGEST_SEARCHED and not foreign:  # JSON is YAML, whose nodes know their lines
             _refuse_repeated_keys(yaml.compose(text.replace("\t", " "), Loader=yaml.SafeLoader), place)
         raise InvalidInput(f"{place}: {error}") from None
     except json.JSONDecodeError as error:
@@ -257,6 +259,15 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
+def _once_or_equal(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        twice = next((key for key, value in pairs if value != made[key]), "")
+        if twice:
+            raise _RepeatedKey(f'key "{twice}" stands twice, with different values')
+    return made
+
+
 def _refuse_repeated_keys(node: yaml.Node | None, place: str) -> None:
     """PyYAML lets a later key overwrite an earlier one silently; two of them are most likely a mistake."""
     pending, met = [node], set()
@@ -339,16 +350,22 @@ def any_bytes(path: str | Path) -> bytes:
 
 
 def read_text(path: str | Path) -> str:
-    """Return the text of a UTF-8 file; a binary file is an :class:`InvalidInput`."""
+    """Return the text of a file, see :func:`decoded`; a binary file is an :class:`InvalidInput`."""
     return decoded(read_bytes(path), str(path))
 
 
 def decoded(data: bytes, place: str, remedy: str = "") -> str:
-    """Return the text of bytes; errors as :func:`read_text`, with the remedy behind them."""
+    """Return the text of bytes; errors as :func:`read_text`, with the remedy behind them.
+
+    It is UTF-8, or UTF-16 with its mark in front, as spreadsheets write "Unicode text".
+    """
+    wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode("utf-16" if wide else "utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"{place}: not a text file: byte {error.start} is not UTF-8{remedy}") from None
+        raise InvalidInput(
+            f"{place}: not a text file: byte {error.start} is not UTF-{16 if wide else 8}{remedy}"
+        ) from None
     if "\0" in text:
         raise InvalidInput(f"{place}: not a text file: it holds a NUL byte{remedy}")
     return text

@@ -103,6 +103,7 @@ def validated(model_class: type[ModelT], mapping: object, place: str) -> ModelT:
     if not isinstance(mapping, Mapping):
         what = "an empty file" if mapping is None else shown(mapping)
         raise InvalidInput(f"{place}: expected a mapping of keys to values, got {what}")
+    _refuse_truth(model_class, mapping, place)
     try:
         return model_class.model_validate(mapping)
     except ValidationError as error:
@@ -133,6 +134,28 @@ def validated(model_class: type[ModelT], mapping: object, place: str) -> ModelT:
                 f"{place}: {dotted(loc)}expected {_expected(schema, detail)}, got {shown(detail['input'])}"
             )
         raise InvalidInput(one_line) from None
+
+
+def _refuse_truth(model_class: type[BaseModel], mapping: Mapping[Any, Any], place: str) -> None:
+    """Refuse true and false where a number is expected; pydantic takes them for 1 and 0."""
+    pending: list[tuple[tuple[int | str, ...], Any]] = [((), mapping)]
+    while pending:
+        where, value = pending.pop()
+        if isinstance(value, bool):
+            schema, _ = _schema_at(_json_schema(model_class), where)
+            kinds = {branch.get("type"): branch for branch in schema.get("anyOf", (schema,))}
+            number = kinds.get("integer", kinds.get("number"))
+            if number is not None and "boolean" not in kinds:
+                expected = _expected(number, None)
+                raise InvalidInput(f"{place}: {dotted(where)}expected {expected}, got {shown(value)}")
+        inner = (
+            value.items()
+            if isinstance(value, Mapping)
+            else enumerate(value)
+            if isinstance(value, list)
+            else ()
+        )
+        pending.extend(((*where, step), one) for step, one in inner if isinstance(one, bool | Mapping | list))
 
 
 def quantity(parse: Callable[[str, str], float]) -> Callable[[object], float]:
@@ -181,8 +204,10 @@ def _schema_at(root: dict[str, Any], loc: tuple[int | str, ...]) -> tuple[dict[s
     for step in loc:
         here = _resolved(root, here)
         if isinstance(step, int):  # of a list, or of the list that may stand in place of one value
-            lists = [branch for branch in here.get("anyOf", (here,)) if "items" in branch]
-            here = lists[0]["items"] if lists else {}
+            branches = [*here.get("anyOf", ()), here]
+            rows = [branch["prefixItems"] for branch in branches if step < len(branch.get("prefixItems", ()))]
+            lists = [branch["items"] for branch in branches if isinstance(branch.get("items"), dict)]
+            here = rows[0][step] if rows else lists[0] if lists else {}
             continue
         known = list(here.get("properties", {}))
         inner = here.get("properties", {}).get(step, here.get("additionalProperties"))
@@ -197,7 +222,7 @@ def _resolved(root: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
     return _resolved(root, kinds[0]) if len(kinds) == 1 else schema
 
 
-def _expected(schema: dict[str, Any], detail: ErrorDetails) -> str:
+def _expected(schema: dict[str, Any], detail: ErrorDetails | None) -> str:
     """Return ``an integer >= 2`` from the schema; pydantic's own message where the schema has none."""
     if "enum" in schema:
         return " or ".join(str(value) for value in schema["enum"])
@@ -211,6 +236,7 @@ def _expected(schema: dict[str, Any], detail: ErrorDetails) -> str:
     }
     limits = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
     if schema.get("type") not in names:
+        assert detail is not None, "a schema without a type has failed"
         return detail["msg"].removeprefix("Input should be ")
     bounds = [f"{sign} {_plain(schema[limit])}" for limit, sign in limits.items() if limit in schema]
     return " ".join([names[schema["type"]], " and ".join(bounds)]).strip()

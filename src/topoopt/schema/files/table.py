@@ -1,6 +1,4 @@
-"""Rows of a CSV: of a text, each with its line, cells of any length and one-line errors; of the package's own data.
-
-Writes that are whole or not at all, and never take the place of a device, a pipe or a link.
+"""Writes that are whole or not at all, and never take the place of a device, a pipe or a link.
 
 A folder of files that is written whole or not at all, and never replaces files of others.
 
@@ -15,15 +13,14 @@ import io
 import json
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib import import_module, resources
+from importlib import import_module
 from itertools import islice
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO
 
-from topoopt.base.errors import InvalidInput, check_known
+from topoopt.base.errors import InvalidInput
 from topoopt.schema.files.content import any_bytes, check_name, read_json
 
 LIST = "written-by-topoopt.json"
@@ -31,72 +28,6 @@ LIST = "written-by-topoopt.json"
 CSV, PARQUET = ".csv", ".parquet"
 PIECE = 100_000
 """Rows that are held at once."""
-
-
-def csv_lines(
-    text: str, place: str, separator: str = ",", *, strict: bool = False
-) -> list[tuple[int, list[str]]]:
-    """Return the line number and cells of every row; a row may span several lines, and ends on the one given.
-
-    Raises
-    ------
-    InvalidInput
-        If the text is no CSV, with the line.
-    """
-    csv.field_size_limit(
-        sys.maxsize
-    )  # 128 KiB otherwise; what is too long is refused by those who know its meaning
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=strict)
-    try:
-        return [(reader.line_num, row) for row in reader]
-    except csv.Error as error:
-        raise InvalidInput(f"{place}: line {reader.line_num}: not valid CSV: {error}") from None
-
-
-def headed_rows(
-    text: str, place: str, columns: Iterable[str], expected: str, row: str = "line {line}"
-) -> tuple[list[str], Iterator[tuple[int, str, dict[str, str]]]]:
-    """Return the header of a CSV text, and its rows: line number, place for messages, and cells by column.
-
-    Blank rows are left out, and blanks around cells.
-
-    Parameters
-    ----------
-    columns : names that a header may have
-    expected : description of the content that an empty file lacks
-    row : name of a row in messages, of its ``line`` or its ``index`` among the rows
-
-    Raises
-    ------
-    InvalidInput
-        As :func:`csv_lines`; for an empty file, and a column that is unknown or is repeated; where it is reached, for
-        a row with another number of cells than the header.
-    """
-    lines = csv_lines(text, place)
-    rows = [(line, [cell.strip() for cell in cells]) for line, cells in lines]
-    first, *others = [(line, cells) for line, cells in rows if any(cells)] or [(0, [])]
-    header = first[1]
-    if not header:
-        raise InvalidInput(f"{place}: expected {expected}, got an empty file")
-    for number, name in enumerate(header):
-        check_known(f"{place}: column {number + 1}", name, columns)
-        if name in header[:number]:
-            raise InvalidInput(f'{place}: column {number + 1}: "{name}" stands twice')
-
-    def below() -> Iterator[tuple[int, str, dict[str, str]]]:
-        for index, (line, cells) in enumerate(others):
-            here = f"{place}: {row.format(line=line, index=index)}"
-            if len(cells) != len(header):
-                raise InvalidInput(f"{here}: expected {len(header)} cells as in the header, got {len(cells)}")
-            yield line, here, dict(zip(header, cells, strict=True))
-
-    return header, below()
-
-
-def packaged_rows(room: str, name: str) -> list[dict[str, str]]:
-    """Return the rows of a table that comes with the package, ``<room>/data/<name>.csv``, as they are written."""
-    path = resources.files(f"topoopt.{room}") / "data" / f"{name}.csv"
-    return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
 
 
 def check_table_name(path: str) -> None:

@@ -134,7 +134,7 @@ class GeneratorWords(TypedDict, total=False):
     """Period in which jobs arrive, such as 6h (default 24h)."""
     mix: Annotated[str, Word("default|released|MODEL=SHARE,…")]
     """Mix of models. default: dlrm=40,bert=30,candle=20,vgg16=10 (from memory of the paper); released: 36, 42, 18,
-    4 as in the authors' trace; transformers are allowed."""
+    4 as in the authors' trace; transformers are allowed. Also for the jobs of public traces, which do not say it."""
     servers_per_job: int
     """Servers per job (default 16)."""
     durations: Annotated[str, Word("lognormal|exponential|fixed")]

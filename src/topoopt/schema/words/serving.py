@@ -25,8 +25,12 @@ class RequestWords(TypedDict, total=False):
     duration: Annotated[Amount, Word("TIME", "10min")]
     """Length of the simulated traffic, where there is a rate."""
     trace: Annotated[str | os.PathLike[str], Word("FILE")]
-    """Trace of requests: Mooncake's JSON lines, Azure's CSV (TIMESTAMP, ContextTokens, GeneratedTokens), or CSV
-    with arrival_s, input_tokens, output_tokens and, for prefixes, blocks."""
+    """Trace of requests: Mooncake's or Bailian's JSON lines, Azure's or BurstGPT's CSV, or CSV with arrival_s,
+    input_tokens, output_tokens and, for prefixes, blocks. It is known by its columns."""
+    columns: Annotated[str, Word("FORMAT|NAME=COLUMN,…")]
+    """How the trace is read: mooncake, bailian, azure, burstgpt or topoopt; or its columns, as in
+    arrival_s=time,input_tokens=prompt,output_tokens=answer, with arrival_ms or arrival_date for other times, blocks and
+    block_tokens for prefixes."""
 
 
 @panel("Objectives")
@@ -115,7 +119,7 @@ class EngineWords(TypedDict, total=False):
     """Memory share of the engine (default: the engine's own): of all memory (vllm, gpu_memory_utilization, 0.92),
     of weights and caches (sglang, mem_fraction_static, 0.874), of what weights leave free (trtllm, 0.9)."""
     prefix_cache: Switch
-    """Cache the shared prefixes of a trace's prompts, in blocks of 512 tokens."""
+    """Cache the shared prefixes of a trace's prompts, in the blocks that it names."""
     two_batch_overlap: Switch
     """Overlap the computation of half a batch with the communication of the other half."""
     accepted_tokens: Annotated[float, Word("N", 1.0)]

@@ -42,7 +42,7 @@ def test_a_counter_of_32_bits_begins_again(tmp_path: Path) -> None:
     ("text", "says"),
     [
         ("", "expected a header row such as time_s,sent_bytes, got an empty file"),
-        ("time_s,sent_bytes\n", "expected rows of time_s, sent_bytes below the header, got none"),
+        ("time_s,sent_bytes\n", "expected a header row such as time_s,sent_bytes, got the header alone"),
         ("time_s,bytes\n1,2\n", 'column 2: unknown name "bytes"; did you mean'),
         ("time_s,time_s\n1,2\n", 'column 2: "time_s" stands twice'),
         ("time_s,link\n1,2\n", "expected one column of sent_bytes, rate_bps, rate_mbps, rate_gbps, got none"),

@@ -99,8 +99,6 @@ def read_counters(path: str | Path) -> Mapping[str, ByteCurve]:
         samples.setdefault(cells.get(LINK, ""), []).append(
             (when, amount * {**COUNTERS, **RATES}[value], line)
         )
-    if not samples:
-        raise InvalidInput(f"{place}: expected rows of {', '.join(header)} below the header, got none")
     return {name: _curve(rows, place, name, value in RATES) for name, rows in samples.items()}
 
 
