@@ -62,7 +62,11 @@ FILES: tuple[tuple[str, str | bytes], ...] = (
         "name: clos\ntopology:\n  nodes:\n    leaf1:\n      kind: nokia_srlinux\n",
     ),
     ("a device type of NetBox", "---\nmanufacturer: NVIDIA\nmodel: QM9700\nslug: qm9700\n"),
-    ("cables as NetBox exports", "ID,Label,Termination A,Termination B,Status\n1,,a,b,Connected\n"),
+    (
+        "cables of NetBox",
+        "side_a_device,side_a_type,side_a_name,side_b_device,side_b_type,side_b_name\na,b,c,d,e,f\n",
+    ),
+    ("cables of NetBox", "ID,Label,Termination A,Termination B,Status\n1,,a,b,Connected\n"),
     ("a configuration of netplan", "network:\n  version: 2\n  ethernets:\n    eth0: {dhcp4: true}\n"),
     ("SONiC's config_db.json", '{"DEVICE_METADATA": {"localhost": {"hwsku": "a"}}, "PORT": {}}'),
     ("a configuration of FRR", "frr version 9.1\nfrr defaults traditional\n"),
