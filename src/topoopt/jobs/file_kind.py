@@ -18,7 +18,6 @@ from topoopt.schema.files import (
     parse_toml,
     parse_yaml,
     read_bytes,
-    with_file,
 )
 from topoopt.workloads.recorded import begins_as_workload, is_recorded
 
@@ -153,7 +152,7 @@ def wrong_kind(path: str, *expected: str) -> InvalidInput | None:
     if found is None or found in expected:
         return None
     kind = KINDS[found]
-    return InvalidInput(f"{path}: is {kind.words}; {with_file(kind.taken, path)}")
+    return InvalidInput(f"{path}: is {kind.words}; {kind.taken.replace('FILE', path)}")
 
 
 @contextmanager

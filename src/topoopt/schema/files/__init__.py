@@ -11,7 +11,6 @@ from topoopt.schema.files.content import read_json as read_json
 from topoopt.schema.files.content import read_text as read_text
 from topoopt.schema.files.content import read_yaml as read_yaml
 from topoopt.schema.files.foreign import ForeignFile as ForeignFile
-from topoopt.schema.files.foreign import with_file as with_file
 from topoopt.schema.files.model import Amount as Amount
 from topoopt.schema.files.model import BandwidthText as BandwidthText
 from topoopt.schema.files.model import Count as Count
