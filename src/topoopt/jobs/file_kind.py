@@ -19,8 +19,8 @@ from topoopt.schema.files import (
     parse_toml,
     parse_yaml,
     read_bytes,
-    with_file,
 )
+from topoopt.topologies.wirings import is_ns3_topology
 from topoopt.workloads.recorded import begins_as_workload, is_recorded
 
 _BY_SUFFIX = {
@@ -156,7 +156,7 @@ def wrong_kind(path: str, *expected: str) -> InvalidInput | None:
     if found is None or found in expected:
         return None
     kind = KINDS[found]
-    return InvalidInput(f"{path}: is {kind.words}; {with_file(kind.taken, path)}")
+    return InvalidInput(f"{path}: is {kind.words}; {kind.taken.replace('FILE', path)}")
 
 
 @contextmanager
@@ -220,7 +220,7 @@ def of_text(text: str, suffix: str, path: str) -> str | None:
         return next((kind for root, kind in roots if root in text[:10_000]), None)
     if begins_as_workload(text):
         return "simai-workload"
-    if re.match(r"(strict\s+)?(di)?graph\b[^:=]*\{", begins):
+    if re.match(r"(strict\s+)?(di)?graph\b[^:=]*\{", begins) or is_ns3_topology(text):
         return "wiring"
     if suffix == ".csv" or suffix not in (".yaml", ".yml", ".json", ".toml"):
         kind = _of_table(text, path)

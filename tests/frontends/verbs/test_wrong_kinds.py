@@ -145,6 +145,13 @@ def test_a_wrong_kind_says_what_it_is_and_who_takes_it(verb: str, files: dict[st
         assert "\n" not in message
 
 
+def test_a_topology_of_ns3_is_a_wiring(tmp_path: Path) -> None:
+    path = tmp_path / "topology.txt"
+    path.write_text("2 0 1\n\n0 1 400Gbps 0.005ms 0\n")
+    with pytest.raises(InvalidInput, match=r"is a wiring; topoopt topology, .* as wiring="):
+        topoopt.plan(os.fspath(path))
+
+
 REQUEST_COLUMNS = (
     "arrival_s,input_tokens,output_tokens\n1,2,3\n",
     "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46,374,44\n",

@@ -15,7 +15,6 @@ from topoopt.schema.files.csv_table import csv_lines as csv_lines
 from topoopt.schema.files.csv_table import headed_rows as headed_rows
 from topoopt.schema.files.csv_table import packaged_rows as packaged_rows
 from topoopt.schema.files.foreign import ForeignFile as ForeignFile
-from topoopt.schema.files.foreign import with_file as with_file
 from topoopt.schema.files.model import Amount as Amount
 from topoopt.schema.files.model import BandwidthText as BandwidthText
 from topoopt.schema.files.model import Count as Count

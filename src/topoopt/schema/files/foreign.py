@@ -63,12 +63,7 @@ def refuse_foreign(data: bytes, place: str) -> None:
         With the format and the remedy.
     """
     if (found := foreign_format(data)) is not None:
-        raise ForeignFile(f"{place}: is {found.words}; {with_file(found.remedy, place)}")
-
-
-def with_file(text: str, path: str) -> str:
-    """Return a text with the file's name for the word FILE."""
-    return re.sub(r"\bFILE\b", lambda _: path, text)
+        raise ForeignFile(f"{place}: is {found.words}; {found.remedy}")
 
 
 def foreign_format(data: bytes) -> ForeignFormat | None:

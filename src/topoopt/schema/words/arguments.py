@@ -130,7 +130,7 @@ def _wrong_file(words: Mapping[str, Any], error: InvalidInput) -> InvalidInput:
     for name, value in words.items():
         if name in _TAKEN and isinstance(value, str | os.PathLike) and str(error).startswith(f"{value}: "):
             jobs = import_module("topoopt.jobs")  # a layer above, which knows all kinds
-            return jobs.wrong_kind(os.fspath(value), *_TAKEN[name]) or error  # type: ignore[no-any-return]
+            return jobs.wrong_kind(os.fspath(value), *_TAKEN[name]) or error
     return error
 
 
