@@ -137,7 +137,7 @@ KINDS: Mapping[str, FileKind] = {
     "request-trace": FileKind("a trace of requests", "topoopt serving takes it as trace=FILE"),
     "schedule": FileKind(
         "a schedule in MSCCL's XML",
-        "MSCCL's runtime takes it; topoopt collective finds schedules, export writes them",
+        "topoopt verify runs it; topoopt collective finds schedules, export writes them",
     ),
     "nccl-graph": FileKind(
         "a graph of NCCL", "NCCL takes it by its environment; topoopt export writes it, and reads plans"

@@ -20,6 +20,8 @@ SAMPLE = 24
 
 POINTS = 200
 """Points of a distribution."""
+MOST_TOKENS = 1 << 40
+"""Tokens from which on a memory counts as unlimited."""
 
 
 def serving_page(answer: ServingAnswer) -> Page:
@@ -180,6 +182,8 @@ def _entries(answer: ServingAnswer) -> Entries:
         format_memory(row[f"memory_{name}_bytes"]) for name in ("weights", "kv", "reserve")
     )
     usable = format_memory(find_accelerator(machine.system.accelerator).usable_memory_bytes)
+    tokens = answer.best.candidate.decode.cache_tokens
+    held = f"{tokens:,} tokens" if tokens < MOST_TOKENS else "any number of tokens, for no layer keeps all"
     return {
         "requests": f"{rate}{demand.words}; prompts of {demand.prompt:,.0f} tokens and answers of {demand.answer:,.0f}",
         "objectives": f"first token {format_time(goals.ttft_s)}, each other {format_time(goals.tpot_s)}, for "
@@ -188,8 +192,7 @@ def _entries(answer: ServingAnswer) -> Entries:
         f"{counted(answer.splits, 'split')} of a replica fit into memory",
         "router": question.router
         or "least-loaded" + ", network-aware where pairs are chosen with the wiring" * bool(network),
-        "memory": f"a replica of the best deployment holds keys and values of "
-        f"{answer.best.candidate.decode.cache_tokens:,} tokens; per accelerator {weights} of weights, "
+        "memory": f"a replica of the best deployment holds keys and values of {held}; per accelerator {weights} of weights, "
         f"{kv} of keys and values, {reserve} for activations, the engine and what memory share "
         f"{settings.share:g} leaves free, of {usable}",
         "engine": f"{settings.engine}; weights {settings.weight_precision}, keys and values {settings.kv_precision}",
