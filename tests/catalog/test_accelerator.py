@@ -50,6 +50,35 @@ def test_the_a100_has_its_datasheet_figures() -> None:
     assert part.scale_up_bandwidth_bps == 2400e9  # NVLink 3: 300 GB/s each way
 
 
+@pytest.mark.parametrize(
+    ("name", "bf16", "fp8", "memory_gb_per_s", "tdp_w"),
+    [
+        ("rtx-4090", 165.2, 330.3, 1008, 450),
+        ("rtx-5090", 209.5, 419, 1792, 575),
+        ("l4", 121, 242.5, 300, 72),
+        ("l40s", 362, 733, 864, 350),
+        ("a10g", 70, None, 600, 300),
+        ("a10", 125, None, 600, 150),
+        ("a6000", 154.8, None, 768, 300),
+        ("t4", None, None, 320, 70),
+        ("mi210", 181, None, 1638.4, 300),
+        ("mi350x", 2306.9, 4613.7, 8000, 1000),
+        ("gb10", 125, 250, 273, 140),
+    ],
+)
+def test_parts_that_people_own_have_dense_rates(
+    name: str, bf16: float | None, fp8: float | None, memory_gb_per_s: float, tdp_w: float
+) -> None:
+    """Data sheets give twice as much with sparsity; GeForce cards count with sums in FP32, as training does them."""
+    part = find_accelerator(name)
+    for precision, rate in (("bf16", bf16), ("fp8", fp8)):
+        assert part.peaks.get(precision) == (None if rate is None else pytest.approx(rate * 1e12))
+    assert part.memory_bandwidth_bytes_per_s == pytest.approx(memory_gb_per_s * 1e9)
+    assert part.tdp_w == tdp_w
+    assert part.nic_bandwidth_bps
+    assert part.scale_up_bandwidth_bps
+
+
 def test_a_precision_that_the_part_lacks_is_refused_with_those_it_has() -> None:
     with pytest.raises(InvalidInput) as caught:
         find_accelerator("a100").peak_flops("fp8")
@@ -66,7 +95,7 @@ def test_every_part_is_plausible_and_sourced(part: object) -> None:
     assert row.source
     assert row.quality
     assert 16e9 <= row.memory_bytes <= 300e9
-    assert 500e9 <= row.memory_bandwidth_bytes_per_s <= 25e12
+    assert 250e9 <= row.memory_bandwidth_bytes_per_s <= 25e12
     known = [row.peaks[precision] for precision in PRECISIONS if precision in row.peaks]
     assert known == sorted(known) or row.name in ("RTX3090", "L40S", "Gaudi3")  # narrower formats are faster
     assert pickle.loads(pickle.dumps(row)) == row

@@ -4,8 +4,10 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 from tests.collectives.wirings import BPS, complete, diamond, kautz, lifted_128_4
@@ -95,6 +97,65 @@ def test_a_gather_has_its_own_part_as_input() -> None:
     assert (root[0].attrib["i_chunks"], root[0].attrib["o_chunks"]) == ("2", "16")
 
 
+def out_of_place(text: str) -> list[list[tuple[int, int] | None]]:
+    """Return the outputs where they are no part of the inputs, as the public verifier runs a file.
+
+    References
+    ----------
+    .. [1] github.com/dromniscience/MSCCL-XML-Verifier, ``src/common``: it takes ``outofplace="1"`` alone, a message
+       has the places of its send and of its receive, which must be the same, and a step waits for one with ``hasdep``.
+    """
+    root = ElementTree.fromstring(text)
+    assert root.attrib["outofplace"] == "1"
+    buffers: dict[tuple[int, str], list[tuple[int, int] | None]] = {}
+    mail, done, todo = dict[tuple[int, int, str], list[Any]](), set[tuple[int, str, str]](), list[Any]()
+    for rank, gpu in enumerate(root):
+        buffers[rank, "i"] = [(rank, chunk) for chunk in range(int(gpu.attrib["i_chunks"]))]
+        buffers[rank, "o"] = [None] * int(gpu.attrib["o_chunks"])
+        todo += [(rank, tb.attrib, [step.attrib for step in tb]) for tb in gpu]
+    while any(steps for _, _, steps in todo):
+        left = sum(len(steps) for _, _, steps in todo)
+        for rank, tb, steps in todo:
+            step = steps[0] if steps else {"depid": "-1", "type": ""}
+            if step["depid"] != "-1" and (rank, step["depid"], step["deps"]) not in done:
+                continue
+            sent = mail.setdefault((rank, int(tb["send"]), tb["chan"]), [])
+            heard = mail.setdefault((int(tb["recv"]), rank, tb["chan"]), [])
+            places = tuple(step.get(key) for key in ("srcbuf", "srcoff", "dstbuf", "dstoff", "cnt"))
+            if not steps or (step["type"] == "r" and not heard):
+                continue
+            count, here, there = (int(step[key]) for key in ("cnt", "srcoff", "dstoff"))
+            moved = buffers[rank, step["srcbuf"]][here : here + count] if step["type"] in ("s", "cpy") else []
+            if step["type"] == "s":
+                assert None not in moved
+                sent.append((places, moved))
+            elif step["type"] == "r":
+                said, moved = heard.pop(0)
+                assert said == places
+            if step["type"] in ("r", "cpy"):
+                buffers[rank, step["dstbuf"]][there : there + count] = moved
+            if step["hasdep"] == "1":
+                done.add((rank, tb["id"], step["s"]))
+            steps.pop(0)
+        assert sum(len(steps) for _, _, steps in todo) < left, "thread blocks wait for ever"
+    assert not any(mail.values())
+    return [buffers[rank, "o"] for rank in range(len(root))]
+
+
+@pytest.mark.parametrize("transfers", [transfers_of(all_gather(5)), broadcast_schedule(diamond(), 2)])
+def test_a_gather_runs_out_of_place_too(transfers: Transfers) -> None:
+    text, own = msccl_xml(transfers, "gather", SIZES), transfers.chunks // transfers.ranks
+    whole = [(rank, chunk) for rank in range(transfers.ranks) for chunk in range(own)]
+    assert out_of_place(text) == [whole] * transfers.ranks
+    assert 'inplace="1" outofplace="1"' in text  # what is copied is then where it belongs
+
+
+def test_an_all_to_all_runs_out_of_place() -> None:
+    text = msccl_xml(transfers_of(ALGORITHMS["pairwise"].schedules[0](6)), "all", SIZES)
+    assert out_of_place(text) == [[(src, dst) for src in range(6)] for dst in range(6)]
+    assert 'inplace="0" outofplace="1"' in text
+
+
 def test_what_is_spoiled_is_noticed() -> None:
     whole = msccl_xml(transfers_of(all_gather(5)), "ring", SIZES)
     without_waits = re.sub(r'depid="\d+" deps="\d+"', 'depid="-1" deps="-1"', whole)
@@ -104,10 +165,28 @@ def test_what_is_spoiled_is_noticed() -> None:
     with pytest.raises(InvalidInput, match=r"before it has it|from one place to another"):
         run_msccl(late)
     circle = re.sub(r'(type="r"[^>]*?)depid="-1" deps="-1"', r'\1depid="0" deps="1"', whole, count=1)
-    with pytest.raises(InvalidInput, match="waits forever"):
+    with pytest.raises(InvalidInput, match=r"is missing|waits forever"):
         run_msccl(circle)
     with pytest.raises(InvalidInput, match="not a file of MSCCL"):
         run_msccl("<algo/>")
+
+
+@pytest.mark.parametrize("name", ["pairwise", "ring"])
+def test_a_spoiled_file_is_one_line_or_chunks_that_do_not_arrive(name: str) -> None:
+    whole = msccl_xml(transfers_of(ALGORITHMS[name].schedules[0](4)), name, SIZES)
+    chance = np.random.default_rng(3)
+    numbers = [found.span(1) for found in re.finditer(r'="(-?\d+|[a-z_]+)"', whole)]
+    noticed = 0
+    for _ in range(150):
+        first, last = numbers[chance.integers(len(numbers))]
+        spoiled = whole[:first] + str(chance.choice(["-2", "7", "999999999999", "x", ""])) + whole[last:]
+        reason = "chunks are missing"
+        try:
+            noticed += run_msccl(spoiled).missing > 0
+        except InvalidInput as error:
+            noticed, reason = noticed + 1, str(error)
+        assert "\n" not in reason
+    assert noticed > 80  # the rest are names of the other side of a message, sizes of buffers and the like
 
 
 def test_too_many_messages_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

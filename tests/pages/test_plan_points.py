@@ -187,6 +187,7 @@ def test_a_job_known_by_its_traffic_has_no_strategy_and_no_convergence() -> None
     job = traffic_job("shuffle", traffic_from_matrix(demand), ClusterSpec(7, 3, 100e9))
     page = make_page(make_plan(job, SearchOptions(budget=10), fabrics=("ideal-switch",)))
     assert [section.key for section in page.sections] == [
+        "advice",
         "job",
         "network",
         "time",

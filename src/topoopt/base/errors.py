@@ -27,6 +27,10 @@ class TopoOptError(Exception):
         super().__init__(line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]}...")
 
 
+class Note(UserWarning):
+    """Something that a user should know, though it changes no answer."""
+
+
 class InvalidInput(TopoOptError):
     """An invalid value."""
 

@@ -22,7 +22,9 @@ MOST_DELAY_S = 1_000
 """Longest latency, reconfiguration time or timeout: the packet simulator counts picoseconds in 64 bits."""
 _LARGEST = 1e24
 """Bits per second, or bytes."""
-_NUMBER = re.compile(r"^\s*([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)\s*([A-Za-zµ/]*)\s*$")
+_NUMBER = re.compile(
+    r"^\s*+([-+]?(?:[0-9]++(?:\.[0-9]++)?|\.[0-9]++)(?:[eE][-+]?[0-9]++)?)\s*+([A-Za-zµ/]*+)\s*+$"
+)
 
 
 def finite_or_none(value: float) -> float | None:

@@ -16,11 +16,14 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache
 from multiprocessing import parent_process
 from pathlib import Path
 from threading import Event, Thread
 from typing import TypeVar
+
+from topoopt.base.machine import kernel_folder
 
 PARTS = ("chain", "rings")
 """Kernels that are compiled ahead of time, in this order: search; rings and routes on any graph."""
@@ -92,14 +95,19 @@ def wait_for(part: str, meanwhile: Callable[[], None] = lambda: None) -> None:
 def _second_process() -> dict[str, Event]:
     """Start the process; return an event per part, set when it is on disk."""
     done = {part: Event() for part in PARTS}
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-c", _WORKER],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        start_new_session=True,  # Ctrl-C is for the first process
-    )
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _WORKER],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,  # Ctrl-C is for the first process
+        )
+    except OSError:  # too many files or processes: all is compiled here
+        for event in done.values():
+            event.set()
+        return done
     Thread(target=_listen, args=(process, done), daemon=True).start()
     return done
 
@@ -118,9 +126,12 @@ def _is_compiled() -> bool:
     written_s = max(path.stat().st_mtime for path in folder.glob("*_kernel.py"))
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     if chosen:
-        indices = Path(chosen).rglob("mcmc_kernel.*.nbi")
+        places = [Path(chosen)]
     elif os.access(folder, os.W_OK):
-        indices = folder.rglob("mcmc_kernel.*.nbi")
+        places = [folder]
     else:
-        indices = (Path.home() / ".cache" / "numba").rglob("mcmc_kernel.*.nbi")
-    return any(index.stat().st_mtime >= written_s for index in indices)
+        places = [Path("~/.cache/numba"), kernel_folder()]
+    with suppress(OSError, RuntimeError):  # no home, or what is just replaced
+        indices = (index for place in places for index in place.expanduser().rglob("mcmc_kernel.*.nbi"))
+        return any(index.stat().st_mtime >= written_s for index in indices)
+    return False

@@ -17,7 +17,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from topoopt.base.arrays import Floats, Ints
-from topoopt.base.kernel import compiled, entry, inlined, stamped
+from topoopt.base.kernel import compiled, entry, inlined, kept, stamped
 from topoopt.simulation import (
     ACTIVE,
     EVENTS,
@@ -309,7 +309,8 @@ def _list_change(x: Sharing, net: Links, b: BackToBack, rules: Rules, c: int) ->
     x.listed[c] = x.weight[c]
 
 
-@njit(cache=True, error_model="numpy")
+@kept
+@njit(error_model="numpy")
 def covered_links(first: Ints, of_class: Ints, part: Floats, classes: int) -> NDArray[np.bool_]:
     """Return the links that can never be saturated before another one is, shape (links,).
 

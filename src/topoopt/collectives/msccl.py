@@ -15,7 +15,7 @@ References
 ----------
 .. [1] github.com/microsoft/msccl-tools, ``msccl/language/ir.py`` (``ir_to_xml``), and the runtime's reader of these
    files in github.com/microsoft/msccl: elements, attributes and limits.
-.. [2] github.com/microsoft/msccl-tools, ``msccl/language/ir.py``: the types of steps.
+.. [2] github.com/ROCm/rccl, ``src/misc/msccl/msccl_parser.cc``: ``outofplace`` is read, too, and must be there.
 .. [3] github.com/microsoft/msccl, ``src/include/msccl.h``: the limits.
 """
 
@@ -49,6 +49,8 @@ BUFFERS = {"allreduce": "i", "all-gather": "o", "reduce-scatter": "i"}
 """The buffer that holds the whole message, with MSCCL's in-place calls."""
 _PARTS = {"all-gather": "i", "reduce-scatter": "o"}
 """The buffer that is a rank's own part of it."""
+IN_PLACE = {"allreduce": (1, 0), "reduce-scatter": (1, 0), "all-gather": (1, 1), "all-to-all": (0, 1)}
+"""Whether calls take it whose buffers are the same, and whose are not: the first two add up in the input."""
 _Place = tuple[int, int]  # thread block, step
 
 
@@ -143,9 +145,15 @@ def msccl_xml(transfers: Transfers, name: str, sizes: tuple[int, int]) -> str:
 def _blocks(transfers: Transfers) -> list[_Accelerator]:
     ranks = [_Accelerator() for _ in range(transfers.ranks)]
     channel: dict[tuple[int, int], int] = {}
-    if transfers.collective == "all-to-all":
-        for rank, accelerator in enumerate(ranks):  # what a rank keeps
-            accelerator.add(accelerator.block(-1, -1, 0), _Step("cpy", ("i", rank), ("o", rank), 1), [])
+    gathers = transfers.collective == "all-gather"
+    own = transfers.chunks // transfers.ranks if gathers else 1
+    for rank, accelerator in enumerate(ranks if gathers or transfers.collective == "all-to-all" else ()):
+        for part in range(0, own, MOST_COUNT):  # what a rank keeps
+            chunk, count = rank * own + part, min(MOST_COUNT, own - part)
+            step = _Step("cpy", ("i", part if gathers else rank), ("o", chunk), count)
+            done = accelerator.add(accelerator.block(-1, -1, 0), step, [])
+            if gathers:
+                accelerator.writer.update(dict.fromkeys(range(chunk, chunk + count), done))
     for src, dst, first, count, reduce in _messages(transfers):
         if (src, dst) not in channel:
             channel[src, dst] = _next_channel(ranks[src], ranks[dst], 0)
@@ -198,11 +206,12 @@ def _lines(
     collective = transfers.collective
     chunks = transfers.ranks if collective == "all-to-all" else transfers.chunks
     part = _PARTS.get(collective, "")
+    same, other = IN_PLACE[collective]
     size = {buffer: chunks // transfers.ranks if buffer == part else chunks for buffer in "io"}
     yield (
         f'<algo name={quoteattr(name)} proto="Simple" nchannels="{channels}" nchunksperloop="{chunks}" '
-        f'ngpus="{transfers.ranks}" coll="{COLLECTIVES[collective]}" inplace="{int(collective != "all-to-all")}" '
-        f'minBytes="{sizes[0]}" maxBytes="{sizes[1]}">'
+        f'ngpus="{transfers.ranks}" coll="{COLLECTIVES[collective]}" inplace="{same}" '
+        f'outofplace="{other}" minBytes="{sizes[0]}" maxBytes="{sizes[1]}">'
     )
     for rank, accelerator in enumerate(ranks):
         yield f'  <gpu id="{rank}" i_chunks="{size["i"]}" o_chunks="{size["o"]}" s_chunks="0">'
@@ -285,7 +294,7 @@ def _msccl_rings_lines(orders: Sequence[Sequence[int]], parts: list[_Part], name
     chunks = rings * ranks
     yield (
         f'<algo name={quoteattr(name)} proto="Simple" nchannels="{len(parts)}" nchunksperloop="{chunks}" '
-        f'ngpus="{ranks}" coll="allreduce" inplace="1" minBytes="0" maxBytes="{LARGEST_BYTES}">'
+        f'ngpus="{ranks}" coll="allreduce" inplace="1" outofplace="0" minBytes="0" maxBytes="{LARGEST_BYTES}">'
     )
     for rank in range(ranks):
         yield f'  <gpu id="{rank}" i_chunks="{chunks}" o_chunks="0" s_chunks="0">'

@@ -104,7 +104,13 @@ def _may_go_on(
     """Return whether the next step's dependency is done; if not, register the thread block to be woken."""
     step = block.steps[block.done]
     writer = block.rank, int(step["depid"])
-    if writer[1] < 0 or by_number[writer].done > int(step["deps"]):
+    if writer[1] < 0:
+        return True
+    if by_number[writer].steps[int(step["deps"])]["hasdep"] != "1":
+        raise InvalidInput(
+            f"msccl: step {step['deps']} of thread block {writer[1]} is waited for without hasdep"
+        )
+    if by_number[writer].done > int(step["deps"]):
         return True
     waiting[writer].append(block)
     return False
@@ -160,7 +166,11 @@ class _SlotMachine:
 
 
 _SENDS, _RECEIVES = ("s",), ("r", "rrc")
-_OURS = {theirs: ours for ours, theirs in COLLECTIVES.items()}
+_OURS = {theirs: ours for ours, theirs in COLLECTIVES.items()} | {
+    "reducescatter": "reduce-scatter"
+}  # RCCL's name
+MOST_NUMBERS = 50_000_000
+"""Chunks of all ranks together that are played."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +187,8 @@ class MscclRun:
         Thread blocks of the accelerator that has most.
     messages : int
         Sent in all.
+    peers : int
+        Others that an accelerator sends to, at most.
     """
 
     missing: int
@@ -184,6 +196,9 @@ class MscclRun:
     thread_blocks: int
     channels: int
     messages: int
+    collective: str
+    ranks: int
+    peers: int
 
 
 def run_msccl(text: str) -> MscclRun:
@@ -197,18 +212,29 @@ def run_msccl(text: str) -> MscclRun:
     try:
         root = ElementTree.fromstring(text)
         collective = _OURS[root.attrib["coll"]]
-        ranks = int(root.attrib["ngpus"])
-        blocks = [_block(int(gpu.attrib["id"]), tb) for gpu in root for tb in gpu]
+        ranks, chunks = int(root.attrib["ngpus"]), int(root.attrib["nchunksperloop"])
+        channels = int(root.attrib["nchannels"])
+        blocks = [_block(int(gpu.attrib["id"]), tb, (ranks, chunks)) for gpu in root for tb in gpu]
     except (ElementTree.ParseError, KeyError, ValueError) as error:
-        raise InvalidInput(f"msccl: not a file of MSCCL: {error}") from None
-    chunks = int(root.attrib["nchunksperloop"])
-    before = buffers_before(collective, ranks, chunks * ranks if collective == "all-to-all" else chunks)
+        reason = f"{error.args[0]}: missing or unknown" if isinstance(error, KeyError) else error
+        raise InvalidInput(f"msccl: not a file of MSCCL: {reason}") from None
+    whole = chunks * ranks if collective == "all-to-all" else chunks
+    uneven = collective != "allreduce" and ranks > 0 and chunks % ranks
+    if ranks < 1 or chunks < 1 or uneven or whole * ranks > MOST_NUMBERS or not blocks:
+        raise InvalidInput(
+            f"msccl: {len(blocks)} thread blocks, {ranks} ranks and {chunks} chunks: shards are whole chunks, at most "
+            f"{MOST_NUMBERS} at all ranks together, and some thread block moves them"
+        )
+    before = buffers_before(collective, ranks, whole)
     after = Buffers(before.value.copy(), before.held.copy())
     fused = any(step["type"] in FUSED for block in blocks for step in block.steps)
-    if fused and collective == "allreduce":
-        run_fused(blocks, after)
-    else:
-        _Machine(collective, blocks, after).run()
+    try:
+        if fused and collective == "allreduce":
+            run_fused(blocks, after)
+        else:
+            _Machine(collective, blocks, after).run()
+    except (KeyError, ValueError, IndexError) as error:
+        raise InvalidInput(f"msccl: a step or a thread block that it needs is missing: {error}") from None
     for block in blocks:
         if block.done < len(block.steps):
             raise InvalidInput(
@@ -218,13 +244,27 @@ def run_msccl(text: str) -> MscclRun:
         missing_after(collective, before, after),
         max(len(block.steps) for block in blocks),
         max(Counter(block.rank for block in blocks).values()),
-        int(root.attrib["nchannels"]),
+        channels,
         sum(step["type"] in (*_SENDS, *FUSED) for block in blocks for step in block.steps),
+        collective,
+        ranks,
+        max(Counter(rank for rank, _ in {(block.rank, block.send) for block in blocks}).values()),
     )
 
 
-def _block(rank: int, tb: ElementTree.Element) -> _Block:
+def _block(rank: int, tb: ElementTree.Element, size: tuple[int, int]) -> _Block:
     number, send, receive, channel = (int(tb.attrib[key]) for key in ("id", "send", "recv", "chan"))
+    if not 0 <= rank < size[0] or max(send, receive) >= size[0]:
+        raise ValueError(f"rank {rank}, which sends {send} and hears {receive}, of {size[0]} ranks")
+    for place, step in enumerate(tb):
+        if int(step.attrib["s"]) != place:
+            raise ValueError(f"step {place} of thread block {number} is called {step.attrib['s']}")
+        kind, count = step.attrib["type"], int(step.attrib["cnt"])
+        if kind not in (*_SENDS, *_RECEIVES, *FUSED, "cpy", "nop"):
+            raise ValueError(f"steps of type {kind} are not run; known: s, r, rrc, cpy, nop, rcs, rrs, rrcs")
+        for key in ("srcoff", "dstoff"):
+            if kind != "nop" and not 0 <= int(step.attrib[key]) <= size[1] - max(count, 1):
+                raise ValueError(f"step {step.get('s')}: {key} {step.attrib[key]} of {size[1]} chunks")
     return _Block(rank, number, send, receive, channel, [step.attrib for step in tb])
 
 

@@ -4,6 +4,7 @@ from topoopt.jobs.file_kind import KINDS as KINDS
 from topoopt.jobs.file_kind import FileKind as FileKind
 from topoopt.jobs.file_kind import expecting as expecting
 from topoopt.jobs.file_kind import file_kind as file_kind
+from topoopt.jobs.file_kind import wrong_kind as wrong_kind
 from topoopt.jobs.job import Job as Job
 from topoopt.jobs.job import TrafficWork as TrafficWork
 from topoopt.jobs.job import Work as Work

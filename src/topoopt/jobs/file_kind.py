@@ -19,9 +19,8 @@ from topoopt.schema.files import (
     parse_toml,
     parse_yaml,
     read_bytes,
-    with_file,
 )
-from topoopt.schema.words import WRONG_FILES
+from topoopt.topologies.wirings import is_ns3_topology
 from topoopt.workloads.recorded import begins_as_workload, is_recorded
 
 _BY_SUFFIX = {
@@ -149,26 +148,6 @@ KINDS: Mapping[str, FileKind] = {
     "page": FileKind("a page for browsers", "the plan that it shows was written by topoopt plan as out=FILE"),
 }
 """Kinds by name, in the order of the data flow."""
-_EXPECTED: Mapping[str, Sequence[str]] = {
-    "calibration": ("calibration", "device-profile"),
-    "cluster": ("cluster",),
-    "inventory": ("inventory",),
-    "power": ("watts",),
-    "prices": ("prices",),
-    "profile_file": ("device-profile", "flexnet-profile"),
-    "rates": ("rates",),
-    "runs": ("runs",),
-    "trace": ("trace", "request-trace"),
-    "wiring": ("wiring", "plan"),
-}
-"""Kinds that a word of several verbs takes; ``expecting`` states those of the files that verbs are about."""
-
-
-def _wrong_of_word(word: str, path: str) -> InvalidInput | None:
-    return wrong_kind(path, *_EXPECTED[word]) if word in _EXPECTED else None
-
-
-WRONG_FILES["jobs"] = _wrong_of_word
 
 
 def wrong_kind(path: str, *expected: str) -> InvalidInput | None:
@@ -177,7 +156,7 @@ def wrong_kind(path: str, *expected: str) -> InvalidInput | None:
     if found is None or found in expected:
         return None
     kind = KINDS[found]
-    return InvalidInput(f"{path}: is {kind.words}; {with_file(kind.taken, path)}")
+    return InvalidInput(f"{path}: is {kind.words}; {kind.taken.replace('FILE', path)}")
 
 
 @contextmanager
@@ -241,7 +220,7 @@ def of_text(text: str, suffix: str, path: str) -> str | None:
         return next((kind for root, kind in roots if root in text[:10_000]), None)
     if begins_as_workload(text):
         return "simai-workload"
-    if re.match(r"(strict\s+)?(di)?graph\b[^:=]*\{", begins):
+    if re.match(r"(strict\s+)?(di)?graph\b[^:=]*\{", begins) or is_ns3_topology(text):
         return "wiring"
     if suffix == ".csv" or suffix not in (".yaml", ".yml", ".json", ".toml"):
         kind = _of_table(text, path)
@@ -346,7 +325,7 @@ def _of_archive(path: str) -> str | None:
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
-    except (zipfile.BadZipFile, OSError):
+    except Exception:  # of a damaged one it raises errors of many kinds
         return None
     if any(name.endswith(("models/model.json", "serialized_exported_program.json")) for name in names):
         return "program"

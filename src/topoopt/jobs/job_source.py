@@ -20,7 +20,6 @@ from topoopt.schema.files import (
     read_text,
     read_yaml,
     validated,
-    with_file,
 )
 from topoopt.schema.words import ServingWords, described
 from topoopt.workloads import MODELS, ListedModel, listed_model, resolve_variant
@@ -191,7 +190,7 @@ def _of_content(content: object, word: str) -> JobRequest:
     if kind in (None, "job"):
         again = word.lower().endswith(".json")  # as a file of ours: nothing in it is passed over
         return job_from_mapping(read_json(word) if again else checked(content, word), word)
-    raise InvalidInput(f"{word}: is {KINDS[kind].words}; {with_file(KINDS[kind].taken, word)}")
+    raise InvalidInput(f"{word}: is {KINDS[kind].words}; {KINDS[kind].taken.replace('FILE', word)}")
 
 
 def _named(kind: str, word: str) -> JobRequest:

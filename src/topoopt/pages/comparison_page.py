@@ -64,6 +64,7 @@ def comparison_page(comparison: Comparison) -> Page:
         headline(rows, comparison.interval_share),
         _tiles(rows),
         sections=(
+            *_advised(rows, comparison.interval_share),
             _times(comparison),
             *ownership_sections(owned_rows(rows), comparison.terms, comparison.servers),
             *several,
@@ -77,21 +78,29 @@ def comparison_page(comparison: Comparison) -> Page:
 
 
 def headline(rows: tuple[ComparedFabric, ...], share: float | None = None) -> str:
-    """Return the advice, and the time and price of the first network.
+    """Return the advice; of one network its time and price.
 
     Parameters
     ----------
     share
         Error of an iteration time that 80 % of measured runs stay within.
     """
-    own = rows[0]
-    price = f" and the network costs {usd(own.cost_usd)}" if own.cost_usd is not None else ""
-    sentences = [*advice(rows, share)]
-    if recommended(rows) is not own:
-        sentences.append(
-            f"On {own.name} an iteration takes {time_within(own.outcome.iteration_time_s, share)}{price}."
-        )
-    return " ".join(sentences)
+    said = advice(rows, share)
+    return f"{_own(rows[0], share).capitalize()}." if said is None else said.sentence
+
+
+def _advised(rows: tuple[ComparedFabric, ...], share: float | None) -> tuple[Section, ...]:
+    """Return the reasons of the advice, and the time and price of the first network."""
+    said = advice(rows, share)
+    if said is None:
+        return ()
+    own = {} if recommended(rows) is rows[0] else {rows[0].name: _own(rows[0], share)}
+    return (Section("advice", "Recommendation", "", (facts({**said.reasons, **own}),)),)
+
+
+def _own(row: ComparedFabric, share: float | None) -> str:
+    price = f" for {usd(row.cost_usd)}" if row.cost_usd is not None else ""
+    return f"{time_within(row.outcome.iteration_time_s, share)} per iteration{price}"
 
 
 def _tiles(rows: tuple[ComparedFabric, ...]) -> tuple[Tile, ...]:

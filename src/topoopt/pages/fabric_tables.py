@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from topoopt.base.arrays import grouped
@@ -183,19 +184,35 @@ def skipped_notes(skipped: Sequence[tuple[str, str]], warn: bool = False) -> tup
     return (Notes(tuple(lines), warn),) if lines else ()
 
 
-def advice(rows: Sequence[ComparedFabric], share: float | None = None) -> tuple[str, ...]:
-    """Return which network to buy, which are as fast, and the others on the front; nothing without prices.
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """A network to buy, in one sentence, and what speaks for it and for others.
+
+    Attributes
+    ----------
+    sentence : str
+        At most 30 words.
+    reasons : mapping
+        Its price and time with their ranges; networks that are as fast, cheaper, or faster.
+    """
+
+    sentence: str
+    reasons: Mapping[str, str]
+
+
+def advice(rows: Sequence[ComparedFabric], share: float | None = None) -> Advice | None:
+    """Return which network to buy; None for one network, and without any price to weigh.
 
     Parameters
     ----------
     share
         Error of an iteration time that 80% of measured runs stay within.
     """
-    best = recommended(rows)
+    best, name = recommended(rows), name_apart(rows)
     if best is None:
-        fastest, name = min(rows, key=_time_s), name_apart(rows)
+        fastest = min(rows, key=_time_s)
         said = f"No network is recommended: {name(rows[0])} has no price. The fastest is {name(fastest)}, "
-        return (f"{said}{format_time(_time_s(fastest))}.",) if len(rows) > 1 else ()
+        return Advice(f"{said}{format_time(_time_s(fastest))}.", {}) if len(rows) > 1 else None
     others = [row for row in rows if row is not best]
     near = [row for row in others if 1 - SURE < faster_share(_time_s(row), _time_s(best)) < SURE]
     apart = [row for row in front_of_fabrics(rows) if row not in (best, *near)]
@@ -204,26 +221,41 @@ def advice(rows: Sequence[ComparedFabric], share: float | None = None) -> tuple[
     cheaper = [
         row for row in near if row.ownership and (row.cost_usd or 0.0) < 0.999 * (best.cost_usd or 0.0)
     ]
-    sentences = [f"Recommended: {_offer(rows, best)}, {time_within(_time_s(best), share)} per iteration."]
-    if len(near) == len(others) > 1:
-        sentences.append(
-            f"All {len(others)} others are as fast within the error: the network does not limit this job."
-        )
-    elif near:
-        sentences.append(f"As fast within the error: {_priced(rows, near)}.")
-    if cheaper:
-        sentences.append(
-            f"Cheaper, though by the estimate the time lost costs more: {_priced(rows, cheaper, timed=True)}."
-        )
+    # without server prices nothing weighs time and money
     weighed = any(row.ownership and row.ownership.net_usd is not None for row in rows)
-    saves = (
-        " by more than that saves" if weighed else ""
-    )  # without server prices nothing weighs time and money
+    saves = "by more than that saves" if weighed else ""
+    offer = f"{name(best)} for {usd(best.cost_usd)}, {format_time(_time_s(best))} per iteration"
+    if len(near) == len(others) > 1:
+        sentence = f"The network does not limit this job: all {len(rows)} are as fast within the error. Take {offer}."
+    else:
+        sentence = f"Recommended: {offer}{_why(near, cheaper, slower, faster, name)}."
+    reasons = {
+        "recommended": f"{_offer(rows, best)}, {time_within(_time_s(best), share)} per iteration",
+        "as fast": f"{_priced(rows, near)}, within the error" if near else "",
+        "ties, cheaper": f"{_priced(rows, cheaper, timed=True)}; the time lost costs more" if cheaper else "",
+        "cheaper": f"{_priced(rows, slower, timed=True)}; slower {saves}".rstrip() if slower else "",
+        "faster": f"{_priced(rows, faster, timed=True)}; dearer {saves}".rstrip() if faster else "",
+    }
+    return Advice(sentence, {key: text for key, text in reasons.items() if text})
+
+
+def _why(
+    near: Sequence[ComparedFabric],
+    cheaper: Sequence[ComparedFabric],
+    slower: Sequence[ComparedFabric],
+    faster: Sequence[ComparedFabric],
+    name: Callable[[ComparedFabric], str],
+) -> str:
+    """Return the end of the advice: what else is as fast, or why nothing else is taken."""
+    if len(near) == 1 and not cheaper:
+        return f"; {name(near[0])} is as fast within the error, and not cheaper"
+    if near and not cheaper:
+        return f", the cheapest of {len(near) + 1} that are as fast within the error"
+    if near:
+        return f"; {name(near[0]) if len(near) == 1 else f'{len(near)} others'} as fast within the error"
     if slower:
-        sentences.append(f"Cheaper, but slower{saves}: {_priced(rows, slower, timed=True)}.")
-    if faster:
-        sentences.append(f"Faster, but dearer{saves}: {_priced(rows, faster, timed=True)}.")
-    return tuple(sentences)
+        return "; cheaper networks are too slow"
+    return "; faster networks are too dear" if faster else ""
 
 
 def _time_s(row: ComparedFabric) -> float:

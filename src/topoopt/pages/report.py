@@ -47,7 +47,6 @@ from topoopt.plans import (
     compared_fabrics,
     comparison_from_mapping,
     plan_from_mapping,
-    recommended,
 )
 from topoopt.schema.files import read_json
 from topoopt.search import caveats, simulated
@@ -182,6 +181,7 @@ def _answer(plan: Plan, rows: tuple[ComparedFabric, ...]) -> tuple[Section, ...]
         bounds_facts(plan),
     )
     return (
+        *_advised(plan, rows),
         _section("job", "What is trained", "", {**dict(plan.origin), **work.job(plan)}),
         *work.sections(plan),
         *_network_and_time(
@@ -224,18 +224,36 @@ def _section(key: str, title: str, caption: str, entries: Entries, remark: str =
 
 
 def headline(plan: Plan, rows: tuple[ComparedFabric, ...]) -> str:
-    """Return the advice, then time and price of the plan's own network, and how much better it could be."""
-    outcome, cost, work = plan.outcome, plan.price.get("cost_usd"), plan.job.work
-    share = work.interval_share if isinstance(work, TransformerWork) else None
-    ports = f"{plan.job.cluster.degree} × {format_bandwidth(plan.job.cluster.link_bandwidth_bps)}"
-    reach = f"the least that any network with {ports} per server could reach"
-    best = f"at most {plan.gap:.1%} above {reach}" if plan.gap > 0.0005 else reach
+    """Return the advice; of a plan that is compared with nothing, its time and price."""
+    said = advice(rows, _interval_share(plan))
+    if said is not None:
+        return said.sentence
+    cost = plan.price.get("cost_usd")
     network = f" on a network of {usd(cost)}" if cost is not None else ""
-    sentences = advice(rows, share)
-    if sentences and recommended(rows) is rows[0]:
-        return " ".join((sentences[0], f"That is {best} with this {work.strategy_word}.", *sentences[1:]))
-    own = f"One iteration on {rows[0].label} takes {time_within(outcome.iteration_time_s, share)}{network}: {best}"
-    return " ".join((*sentences, f"{own} with this {work.strategy_word}."))
+    time = time_within(plan.iteration_time_s, _interval_share(plan))
+    return f"One iteration on {rows[0].label} takes {time}{network}: {_how_good(plan)}."
+
+
+def _advised(plan: Plan, rows: tuple[ComparedFabric, ...]) -> tuple[Section, ...]:
+    """Return the reasons of the advice, and time and price of the plan's own network with how good they are."""
+    said = advice(rows, _interval_share(plan))
+    if said is None:
+        return ()
+    time = time_within(plan.iteration_time_s, _interval_share(plan))
+    cost = plan.price.get("cost_usd")
+    own = f"{time} per iteration" + (f" for {usd(cost)}" if cost is not None else "")
+    entries = {**said.reasons, rows[0].label: f"{own}: {_how_good(plan)}"}
+    return (_section("advice", "Recommendation", "", entries),)
+
+
+def _interval_share(plan: Plan) -> float | None:
+    return plan.job.work.interval_share if isinstance(plan.job.work, TransformerWork) else None
+
+
+def _how_good(plan: Plan) -> str:
+    ports = f"{plan.job.cluster.degree} × {format_bandwidth(plan.job.cluster.link_bandwidth_bps)}"
+    reach = f"the least that any network with {ports} per server could reach with this {plan.job.work.strategy_word}"
+    return f"at most {plan.gap:.1%} above {reach}" if plan.gap > 0.0005 else reach
 
 
 def tiles(plan: Plan, rows: tuple[ComparedFabric, ...]) -> tuple[Tile, ...]:

@@ -11,7 +11,7 @@ def verification_page(answer: VerificationAnswer) -> Page:
     looked = [check for check in answer.checks if not check.skipped]
     proved = {check.name: CHECKS[check.name].text for check in looked if check.name in CHECKS}
     failed = len(answer.failed)
-    verdict = f"all {counted(len(looked), 'check')} pass"
+    verdict = f"all {len(looked)} checks pass" if len(looked) > 1 else "its check passes"
     if failed:
         verdict = f"{failed} of {counted(len(looked), 'check')} fail{'s' if failed == 1 else ''}"
     return Page(

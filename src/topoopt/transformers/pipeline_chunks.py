@@ -111,10 +111,14 @@ def merged_exchanges(exchanges: Iterable[Exchange]) -> tuple[Exchange, ...]:
 
 
 def merged(rows: Iterable[Row], amounts: Mapping[str, Any]) -> tuple[Row, ...]:
-    """Return nouns with those added up that differ in these fields only; the values make one look like the others."""
-    sums: dict[Row, Row] = {}
+    """Return nouns with those added up that differ in these fields only; the values make one look like the others.
+
+    A row with a table is not added to one without.
+    """
+    sums: dict[Any, Row] = {}
     for row in rows:
-        alike = replace(row, **amounts)  # type: ignore[type-var]
+        tables = [value for name in amounts if isinstance(value := getattr(row, name), tuple)]
+        alike = replace(row, **amounts), *map(len, tables)  # type: ignore[type-var]
         sums[alike] = _added(sums[alike], row, amounts) if alike in sums else row
     return tuple(sums.values())
 

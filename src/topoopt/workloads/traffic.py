@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from topoopt.base.arrays import Columns, Ints, numbered
 from topoopt.base.errors import InvalidInput
 from topoopt.base.limits import LARGEST
-from topoopt.schema.files import csv_lines, read_bytes, read_text
+from topoopt.schema.files import csv_lines, decoding, read_bytes, read_text
 from topoopt.workloads.ring_law import ring_rounds
 
 
@@ -202,10 +202,8 @@ def read_traffic_matrix(path: str | Path) -> NDArray[np.float64]:
 
 def _from_npy(path: str | Path) -> NDArray[np.float64]:
     content = io.BytesIO(read_bytes(path))
-    try:
+    with decoding(path, "not a NumPy array file of plain numbers, or cut short", "save it again"):
         array = np.load(content, allow_pickle=False)
-    except Exception:  # NumPy has its header parsed by Python's own parser, which raises whatever it likes
-        raise InvalidInput(f"{path}: not a NumPy array file of plain numbers, or cut short") from None
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "iuf":
         kind = array.dtype if isinstance(array, np.ndarray) else "an archive of arrays"
         raise InvalidInput(f"{path}: expected an array of numbers, got {kind}")

@@ -51,9 +51,10 @@ def test_node_link_json(tmp_path: Path, key: str) -> None:
     assert written(tmp_path, json.dumps(document)).ports == 4
 
 
-def test_ports_may_be_idle_where_they_are_said(tmp_path: Path) -> None:
+def test_ports_of_servers_with_fewer_links_are_idle(tmp_path: Path) -> None:
     wiring = written(tmp_path, "0 1\n1 2\n2 0\n0 3\n", degree=3)
     assert (wiring.ports, wiring.idle_ports) == (3, 12 - 8)
+    assert written(tmp_path, "0 1\n1 2\n2 0\n0 3\n").idle_ports == 12 - 8
 
 
 @pytest.mark.parametrize(

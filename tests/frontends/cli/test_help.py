@@ -268,6 +268,32 @@ def test_the_examples_elsewhere_have_flags_that_exist() -> None:
             assert {word for word in line.split() if word.startswith("--")} <= known
 
 
+@pytest.mark.parametrize(
+    ("line", "completed"),
+    [
+        ("topoopt pl", "plan"),
+        ("topoopt llm est", "estimate"),
+        ("topoopt plan dl", "dlrm"),
+        ("topoopt llm search llama3-8", "llama3-8b"),
+        ("topoopt simulate plan.json --simul", "--simulator"),
+        ("topoopt simulate plan.json --simulator pa", "packet"),
+    ],
+)
+def test_a_shell_completes_verbs_models_flags_and_their_values(
+    topoopt: Topoopt,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    line: str,
+    completed: str,
+) -> None:
+    monkeypatch.setenv("_TOPOOPT_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", line)
+    monkeypatch.setenv("COMP_CWORD", str(len(line.split()) - 1))
+    with pytest.raises(SystemExit):
+        topoopt()
+    assert completed in capsys.readouterr().out.splitlines()
+
+
 def test_version(topoopt: Topoopt) -> None:
     ran = topoopt("--version")
     assert (ran.code, ran.out) == (0, f"topoopt {__version__}\n")

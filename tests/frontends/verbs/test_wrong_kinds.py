@@ -33,7 +33,20 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     (folder / "graph.dot").write_text("graph lab { a -- b; b -- c; c -- a }\n")
     (folder / "weights.safetensors").write_bytes(b"\x08\0\0\0\0\0\0\0{}      ")
     (folder / "et.json").write_text(json.dumps({"schema": "1.1.1-chakra.0.0.4", "pid": 1, "nodes": []}))
+    (folder / "workload.txt").write_text(
+        "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 8 ep: 1 pp: 1 vpp: 8 ga: 1 all_gpus: 8\n1\n"
+        "a -1 5 ALLREDUCE 16 1 NONE 0 1 NONE 0 1\n"
+    )
+    (folder / "requests.jsonl").write_text('{"timestamp": 1, "input_length": 2, "output_length": 3}\n' * 2)
+    (folder / "schedule.xml").write_text('<algo name="a" coll="allreduce"><gpu id="0"/></algo>\n')
+    (folder / "graph.xml").write_text('<graphs version="1"><graph id="0"/></graphs>\n')
+    (folder / "network.yml").write_text("topology: [ Ring ]\nnpus_count: [ 8 ]\nbandwidth: [ 10 ]\n")
     named = {
+        "simai-workload": folder / "workload.txt",
+        "request-trace": folder / "requests.jsonl",
+        "schedule": folder / "schedule.xml",
+        "nccl-graph": folder / "graph.xml",
+        "astra-network": folder / "network.yml",
         "plan": folder / "plan.json",
         "comparison": folder / "comparison.json",
         "config": folder / "config.json",
@@ -95,6 +108,7 @@ MODELS = {
     "matrix",
     "recording",
     "execution-trace",
+    "simai-workload",
     "device-profile",
     "config",
 }
@@ -102,7 +116,7 @@ VERBS: dict[str, tuple[Callable[[str], Any], set[str]]] = {
     "plan": (topoopt.plan, MODELS),
     "compare": (topoopt.compare, {"plan", *MODELS}),
     "traffic": (topoopt.traffic, {"plan", *MODELS}),
-    "simulate": (topoopt.simulate, {"plan", "task-graph"}),
+    "simulate": (topoopt.simulate, {"plan", "task-graph", "simai-workload"}),
     "cost": (lambda path: topoopt.cost(plan=path), {"plan"}),
     "fail": (lambda path: topoopt.fail(path, server=0), {"plan"}),
     "export": (topoopt.export, {"plan"}),
@@ -113,7 +127,7 @@ VERBS: dict[str, tuple[Callable[[str], Any], set[str]]] = {
     "sweep": (topoopt.sweep, {"sweep"}),
     "results": (topoopt.results, set()),
     "cluster run": (topoopt.cluster.run, {"trace"}),
-    "phases": (topoopt.phases, {"plan", "task-graph", "job-profile", "counters"}),
+    "phases": (topoopt.phases, {"plan", "task-graph", "simai-workload", "job-profile", "counters"}),
     "llm estimate": (topoopt.llm.estimate, {"config"}),
 }
 """How each verb is asked about a file, and the kinds that it takes."""
@@ -129,3 +143,52 @@ def test_a_wrong_kind_says_what_it_is_and_who_takes_it(verb: str, files: dict[st
         assert message.startswith(f"{files[kind]}: is {KINDS[kind].words}; "), f"{verb} of {kind}: {message}"
         assert KINDS[kind].taken.partition("FILE")[0] in message
         assert "\n" not in message
+
+
+def test_a_topology_of_ns3_is_a_wiring(tmp_path: Path) -> None:
+    path = tmp_path / "topology.txt"
+    path.write_text("2 0 1\n\n0 1 400Gbps 0.005ms 0\n")
+    with pytest.raises(InvalidInput, match=r"is a wiring; topoopt topology, .* as wiring="):
+        topoopt.plan(os.fspath(path))
+
+
+REQUEST_COLUMNS = (
+    "arrival_s,input_tokens,output_tokens\n1,2,3\n",
+    "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46,374,44\n",
+    "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n5,ChatGPT,472,18,490,API log\n",
+)
+
+
+@pytest.mark.parametrize("text", REQUEST_COLUMNS)
+def test_traces_of_requests_are_known_by_their_columns(text: str, tmp_path: Path) -> None:
+    (tmp_path / "requests.csv").write_text(text)
+    assert file_kind(os.fspath(tmp_path / "requests.csv")) == "request-trace"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_names_a_file_of_another_program(verb: str, tmp_path: Path) -> None:
+    path = tmp_path / "topology.conf"
+    path.write_text("SwitchName=leaf1 Nodes=gpu[001-032]\n")
+    with pytest.raises(
+        InvalidInput, match=f"^{path}: is Slurm's topology.conf: the switches, .* such as fat-tree"
+    ):
+        VERBS[verb][0](os.fspath(path))
+
+
+WORDS: dict[str, Callable[[str], Any]] = {
+    "prices": lambda path: topoopt.cost(servers=16, degree=4, bandwidth="400Gbps", prices=path),
+    "power": lambda path: topoopt.cost(servers=16, degree=4, bandwidth="400Gbps", power=path),
+    "cluster": lambda path: topoopt.plan("dlrm", cluster=path),
+    "profile_file": lambda path: topoopt.plan("dlrm", profile_file=path),
+    "wiring": lambda path: topoopt.collective("allreduce", "1MB", wiring=path),
+    "trace": lambda path: topoopt.serving("llama3-8b", trace=path, accelerators=2),
+    "calibration": lambda path: topoopt.llm.estimate("llama3-8b", accelerators=64, calibration=path),
+}
+"""A question with each word that takes a file."""
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_a_word_names_the_kind_that_it_does_not_take(word: str, files: dict[str, str]) -> None:
+    with pytest.raises(InvalidInput) as raised:
+        WORDS[word](files["job-profile"])
+    assert str(raised.value).startswith(f"{files['job-profile']}: is {KINDS['job-profile'].words}; ")

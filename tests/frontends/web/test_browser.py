@@ -5,8 +5,10 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -348,3 +350,36 @@ def test_a_token_opens_the_page_and_leaves_its_address(
         page = opened(studio.url)
         assert "secret" not in page.url
         answered(page, after=lambda: page.fill("#field-degree", "2"))
+
+
+ATTACK = """
+const at = TARGET;
+document.body.innerHTML = `<img src="${at}api/page?servers=16"><iframe src="${at}api/page?servers=32"></iframe>`;
+const asked = ["api/estimate?servers=64", "api/page?servers=128"].map((path) => fetch(at + path, { mode: "no-cors" }));
+asked.push(fetch(at + "api/estimate?servers=256").then((answer) => answer.text()));
+asked.push(fetch(at + "api/plans", { method: "POST", mode: "no-cors", body: '{"servers": 4}' }));
+return Promise.allSettled(asked).then((all) => all.map((one) => String(one.value ?? "refused").length));
+"""
+
+
+def test_a_page_of_another_origin_gets_nothing_and_costs_nothing(
+    browser: Any, start: Callable[..., Any]
+) -> None:
+    """Another port of this host, and another name of it: what they ask for is refused before any work."""
+    with (
+        start() as studio,
+        ThreadingHTTPServer(("127.0.0.1", 0), SimpleHTTPRequestHandler) as other,
+        browser.new_context() as context,
+    ):
+        Thread(target=other.serve_forever, daemon=True).start()
+        page = context.new_page()
+        statuses: list[tuple[str, int]] = []
+        page.on("response", lambda one: statuses.append((one.url, one.status)))
+        for name in ("127.0.0.1", "localhost"):
+            page.goto(f"http://{name}:{other.server_port}/")
+            page.evaluate(f"async () => {{{ATTACK.replace('TARGET', repr(studio.url))}}}")
+        page.wait_for_timeout(500)
+        asked = [status for url, status in statuses if url.startswith(studio.url)]
+        assert asked
+        assert set(asked) == {403}
+        other.shutdown()

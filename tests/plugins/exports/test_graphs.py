@@ -57,6 +57,20 @@ def plans() -> dict[str, topoopt.Plan]:
     }
 
 
+def test_node_link_json_has_the_links_where_d3_and_older_networkx_look(
+    plans: dict[str, topoopt.Plan], tmp_path: Path
+) -> None:
+    document = json.loads(file_of(plans["lifted"], "node-link"))
+    older, newer = (nx.node_link_graph(document, edges=key) for key in ("links", "edges"))
+    assert sorted(older.edges(keys=True, data="circuit")) == sorted(newer.edges(keys=True, data="circuit"))
+    ids = {node["id"] for node in document["nodes"]}
+    assert {end for link in document["links"] for end in (link["source"], link["target"])} == ids
+    del document["links"][0]
+    (tmp_path / "wiring.json").write_text(json.dumps(document))
+    with pytest.raises(topoopt.InvalidInput, match="edges and links differ"):
+        topoopt.topology(file=str(tmp_path / "wiring.json"))
+
+
 KINDS = ("lifted", "parallel cables", "directed", "odd")
 
 

@@ -3,10 +3,12 @@
 import csv
 import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import topoopt
+from topoopt.topologies.wirings import PortedLinks, read_wiring_file
 
 Rows = list[dict[str, str]]
 
@@ -99,3 +101,66 @@ def test_what_is_wired_then_is_what_is_present_the_next_time(
         assert wired == {row["circuit_id"] for row in rows if row["action"] != "disconnect"}
         topoopt.export(then, format="patch-list", present=present, out=tmp_path / "now")
     assert {row["action"] for row in rows_of(first, present=tmp_path / "now" / "wiring.json")} == {"keep"}
+
+
+@pytest.mark.parametrize("which", ["plan", "directed_plan"])
+def test_verbs_read_the_wiring_that_a_patch_list_leads_to(
+    which: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """Also where it disconnects what is wired now; links and ports are those of the wiring file beside it."""
+    plan: topoopt.Plan = request.getfixturevalue(which)
+    words: dict[str, Any] = {"links": plan.job.cluster.links, "fabrics": (), "budget": 0}
+    present = topoopt.plan("vgg16", servers=16, degree=plan.job.cluster.degree, wiring="lifted", **words)
+    topoopt.export(plan, format="patch-list", present=present, out=tmp_path)
+    assert {"disconnect", "connect"} <= {row["action"] for row in rows_of(plan, present=present)}
+    listed, wired = (read_wiring_file(tmp_path / name) for name in ("patch-list.csv", "wiring.json"))
+    assert (listed[0].links, listed[0].servers, listed[0].degree) == (
+        plan.job.cluster.links,
+        plan.job.cluster.servers,
+        plan.job.cluster.degree,
+    )
+    assert listed[1] is not None
+    assert ends_of(listed[1], plan) == ends_of(wired[1], plan)
+    assert topoopt.rewire(tmp_path / "wiring.json", tmp_path / "patch-list.csv").rewiring.moved_fibers == 0
+    assert topoopt.verify(tmp_path / "patch-list.csv").passed
+
+
+def test_the_wiring_file_of_fewer_ports_than_there_are_is_read(
+    directed_plan: topoopt.Plan, tmp_path: Path
+) -> None:
+    words: dict[str, Any] = {"links": "directed", "fabrics": (), "budget": 0}
+    present = topoopt.plan("vgg16", servers=16, degree=4, wiring="lifted", **words)
+    topoopt.export(directed_plan, format="patch-list", present=present, out=tmp_path)
+    made, ports = read_wiring_file(tmp_path / "wiring.json")
+    assert ports is not None
+    used = 1 + int(max(ports.src_port.max(), ports.dst_port.max()))
+    assert directed_plan.job.cluster.degree < used == made.degree
+
+
+def ends_of(ports: PortedLinks | None, plan: topoopt.Plan) -> list[Any]:
+    assert ports is not None
+    ends = zip(
+        ports.src.tolist(), ports.src_port.tolist(), ports.dst.tolist(), ports.dst_port.tolist(), strict=True
+    )
+    pairs = (((a, p), (b, q)) for a, p, b, q in ends)
+    return (
+        sorted(pairs)
+        if plan.job.cluster.links == "directed"
+        else sorted(tuple(sorted(pair)) for pair in pairs)
+    )
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "said"),
+    [
+        (",connect,", ",conect,", "line 2: action: expected keep, connect, disconnect"),
+        ("ens1f0", "", "line 2: nic_"),
+    ],
+)
+def test_a_spoiled_patch_list_is_one_line(
+    was: str, now: str, said: str, plan: topoopt.Plan, tmp_path: Path
+) -> None:
+    text = str(topoopt.export(plan, format="patch-list").files["patch-list.csv"])
+    (tmp_path / "patches.csv").write_text(text.replace(was, now, 1))
+    with pytest.raises(topoopt.InvalidInput, match=said):
+        topoopt.verify(tmp_path / "patches.csv")

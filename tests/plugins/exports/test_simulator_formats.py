@@ -69,7 +69,9 @@ def test_astra_sims_network(servers: int, degree: int, shape: str) -> None:
     files = written(plan, "astra-sim")
     network = yaml.safe_load(str(files["network.yml"]))
     assert (network["topology"], network["npus_count"]) == ([shape], [servers])
-    assert network["bandwidth"][0] * 2**30 * 8 == pytest.approx(100e9)
+    all_links_bps = network["bandwidth"][0] * 2**30 * 8 * (1 if shape == "Ring" else servers - 1)
+    assert all_links_bps == pytest.approx(200e9)
+    assert "its AllReduces send 200 Gb/s on all of its links together" in str(files["network.yml"])
     assert network["latency"] == [1000.0]
     system = json.loads(files["system.json"])
     assert system["scheduling-policy"] in ("LIFO", "FIFO")
@@ -80,6 +82,65 @@ def test_astra_sims_network(servers: int, degree: int, shape: str) -> None:
     assert {f"--{kind}-configuration" for kind in ("workload", "system", "network", "comm-group")} < set(
         flags
     )
+
+
+# ASTRA-sim: recorded runs of its analytical backend with contention (commit 72dd7f8, backend 599a047)
+
+ALLREDUCE_MS = {8: 141.7, 16: 151.8, 64: 159.5, 256: 161.8}
+"""An AllReduce of 1 GB on Ring(n), links of 12.5 GB/s and 1 us."""
+VGG16_MS = {12.5e9: 193.77, 25e9: 112.8}
+"""VGG16 on Ring(8), traces without the reductions inside servers, by the bandwidth of a link."""
+
+
+def ring_s(ranks: int, size_bytes: int, bytes_per_s: float) -> float:
+    """Return an AllReduce on its one-way ring: chunks on a link, latencies, and three accesses of its memory."""
+    share = (ranks - 1) / ranks * size_bytes
+    return 2 * share / bytes_per_s + 2 * (ranks - 1) * 1e-6 + 3 * share / 1600e9
+
+
+@pytest.mark.parametrize("ranks", ALLREDUCE_MS)
+def test_the_closed_form_of_astra_sims_ring_is_what_it_takes(ranks: int) -> None:
+    assert ring_s(ranks, 10**9, 12.5e9) * 1e3 == pytest.approx(ALLREDUCE_MS[ranks], abs=0.1)
+
+
+def astra_sim_s(data: Any, bytes_per_s: float, delays: bool = True) -> float:
+    """Return how long a rank's trace takes there: one node at a time on the CPU, the accelerator and the network."""
+    said = {}
+    for node in nodes_of(data)[1]:
+        attributes = {one.name: getattr(one, one.WhichOneof("value")) for one in node.attr}
+        took_s = node.duration_micros * 1e-6 * (delays or "topoopt_delay_of" not in attributes)
+        if node.type == 7:
+            took_s = ring_s(8, attributes["comm_size"], bytes_per_s)
+        resource = "cpu" if attributes["is_cpu_op"] else node.type
+        said[node.id] = resource, set(node.data_deps), took_s
+    now_s, done, running, waiting = 0.0, set[int](), dict[Any, tuple[float, int]](), sorted(said)
+    while waiting or running:
+        for number in list(waiting):
+            resource, before, took_s = said[number]
+            if resource not in running and before <= done:
+                running[resource] = now_s + took_s, number
+                waiting.remove(number)
+        first = min(running, key=lambda resource: running[resource])
+        now_s, number = running.pop(first)
+        done.add(number)
+    return now_s
+
+
+def test_vgg16_takes_as_long_in_astra_sim_as_planned() -> None:
+    plan = topoopt.plan("vgg16", servers=8, degree=2, bandwidth="100Gbps", fabrics=(), budget=0)
+    rank = written(plan, "chakra")["plan.0.et"]
+    for bytes_per_s, recorded_ms in VGG16_MS.items():
+        assert astra_sim_s(rank, bytes_per_s, delays=False) * 1e3 == pytest.approx(recorded_ms, abs=0.1)
+    network = yaml.safe_load(str(written(plan, "astra-sim")["network.yml"]))
+    took_s = astra_sim_s(rank, network["bandwidth"][0] * 2**30)
+    assert plan.simulate("analytic").iteration_time_s == pytest.approx(0.12667, abs=1e-5)
+    assert took_s == pytest.approx(0.12667, rel=0.05)
+
+
+def test_a_plan_that_computes_on_several_devices_of_a_server_is_refused() -> None:
+    plan = topoopt.plan("llama2-7b", servers=8, degree=2, candidates=2, fabrics=(), wirings="strides")
+    with pytest.raises(Infeasible, match="this plan computes on 8 devices of a server"):
+        written(plan, "astra-sim")
 
 
 def test_a_wiring_that_astra_sims_network_does_not_know_is_refused(data_parallel: topoopt.Plan) -> None:
@@ -135,6 +196,8 @@ def test_a_server_is_a_host_with_a_switch_of_its_own(data_parallel: topoopt.Plan
     assert links[0][2:] == ("400Gbps", "0.000001ms")
     assert links[-1][2:] == ("100Gbps", "0.001ms")
     assert json.loads(files["logical_topology.json"]) == {"logical-dims": ["16"]}
+    rings = max(map(len, data_parallel.fabric.rings.values()))
+    assert f"the plan's use {rings} at once" in str(files["README.txt"])
 
 
 def detouring(plan: topoopt.Plan) -> topoopt.Plan:

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -87,6 +88,24 @@ def test_every_group_of_replicas_has_files_of_what_it_does(expert_plan: topoopt.
             assert run_msccl(str(files[name])).missing == 0
 
 
+def test_topoopt_verifies_the_schedules_that_it_exports(expert_plan: topoopt.Plan, tmp_path: Path) -> None:
+    topoopt.export(expert_plan, format="msccl", out=tmp_path)
+    written = sorted(tmp_path.glob("*.xml"))
+    assert written
+    for path in written:
+        answer = topoopt.verify(path)
+        assert (answer.kind, answer.passed) == ("schedule", True)
+        assert (answer.servers, str(path.name).startswith(answer.checks[0].looked_at.split(":")[0])) == (
+            int(ElementTree.parse(path).getroot().attrib["ngpus"]),
+            True,
+        )
+    text = written[0].read_text().replace('coll="allgather"', 'coll="allreduce"')
+    written[0].write_text(text.replace(' hasdep="1"', ' hasdep="0"').replace('type="s"', 'type="nop"', 1))
+    assert not topoopt.verify(written[0]).passed
+    with pytest.raises(topoopt.InvalidInput, match=r"degree: .*is a schedule"):
+        topoopt.verify(written[0], degree=4)
+
+
 def test_a_broadcast_has_a_file_where_the_plan_takes_it(plan: topoopt.Plan) -> None:
     for algorithms in ({}, {"bfb": 3}):
         outcome = replace(plan.outcome, algorithms=algorithms)
@@ -153,7 +172,7 @@ def test_nccl_has_a_channel_for_each_ring_on_a_nic_of_its_own(plan: topoopt.Plan
         first, *inside, last = channel
         assert (first.tag, last.tag) == ("net", "net")
         assert int(first.attrib["dev"], 16) == int(last.attrib["dev"], 16) == number
-        assert [int(gpu.attrib["dev"], 16) for gpu in inside] == list(range(len(inside)))
+        assert [gpu.attrib for gpu in inside] == [{"dev": f"{place:x}"} for place in range(len(inside))]
 
 
 def test_a_tenth_nic_and_later_ones_are_hexadecimal() -> None:

@@ -9,8 +9,23 @@ import pytest
 
 from tests.plugins.testbeds.ranks_here import ranks_here
 from topoopt.base.errors import TopoOptError
+from topoopt.plugins.testbeds.network import construction
 from topoopt.plugins.testbeds.network.testbed import check_machine
 from topoopt.plugins.testbeds.training.ranks import Ranks
+
+WITH_FOLDER = """
+import sys
+from pathlib import Path
+from topoopt.plugins.testbeds.network import construction
+construction.STATE_FOLDER = Path(sys.argv.pop(1))
+"""
+"""What lets a program keep its records elsewhere, so that it meets no other testbed of this machine."""
+
+
+def program(*words: str) -> list[str]:
+    """Return the command of topoopt with the folder of records of this test."""
+    script = f"{WITH_FOLDER}from topoopt.frontends.cli import main; sys.exit(main())"
+    return [sys.executable, "-c", script, str(construction.STATE_FOLDER), *words]
 
 
 @pytest.fixture
@@ -20,7 +35,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         check_machine()
     except TopoOptError as error:
         pytest.skip(str(error))
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setattr(construction, "STATE_FOLDER", tmp_path / "testbed")
     return f"test-{secrets.token_hex(4)}"
 
 
@@ -29,7 +44,7 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Take away what a testbed needs: a mistake in words is named all the same."""
     monkeypatch.setitem(sys.modules, "pyroute2", None)
     monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setattr(construction, "STATE_FOLDER", tmp_path / "testbed")
 
 
 @pytest.fixture(scope="session")

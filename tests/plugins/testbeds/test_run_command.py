@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.plugins.testbeds.conftest import program
 from topoopt.plugins.testbeds.namespaces import namespaces_named, processes_inside, remove_namespace
 
 SERVERS = 12
@@ -36,7 +36,7 @@ def name(machine: str) -> Iterator[str]:
 
 def started(name: str, *more: str) -> "subprocess.Popen[str]":
     """Start a run and wait until all of its processes are inside."""
-    words = [sys.executable, "-m", "topoopt", "testbed", "run", *WORDS, "--name", name, *more]
+    words = program("testbed", "run", *WORDS, "--name", name, *more)
     run = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     until_s = time.monotonic() + PATIENCE_S
     while time.monotonic() < until_s and run.poll() is None:
@@ -83,7 +83,7 @@ def test_a_signal_ends_all(name: str, number: signal.Signals, code: int, said: s
 def test_a_kill_ends_the_workers_and_down_removes_the_rest(name: str) -> None:
     run = started(name, "--iterations", "50")
     workers = inside(name)
-    command = [sys.executable, "-m", "topoopt", "testbed"]
+    command = program("testbed")
     busy = subprocess.run([*command, "down", "--all", "--json"], capture_output=True, text=True, check=True)
     assert json.loads(busy.stdout)["left_alone"] == {f"{name}-0": f"process {run.pid} runs on it"}
     run.kill()

@@ -3,7 +3,6 @@
 import json
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.frontends.cli.conftest import Topoopt
+from tests.plugins.testbeds.conftest import program
 from topoopt.base.errors import TopoOptError
 from topoopt.plugins.testbeds import congestion_control as toolchain
 from topoopt.plugins.testbeds.congestion_control import PREFIX, check_toolchain, registered
@@ -33,7 +33,7 @@ def mltcp(machine: str) -> Iterator[str]:
     yield machine
     left = namespaces_named(f"topoopt-{machine}"), ours() - before
     if any(left):  # the next test finds none of it, whatever this one did
-        subprocess.run([sys.executable, "-m", "topoopt", "testbed", "down", machine], check=False)
+        subprocess.run(program("testbed", "down", machine), check=False)
     assert left == ((), set())
 
 
@@ -127,7 +127,7 @@ def test_what_a_namespace_may_not_have_is_one_line(
 def started(name: str) -> "subprocess.Popen[str]":
     """Start a run and wait until its four processes are inside, under a registered MLTCP."""
     words = ("--congestion", "mltcp", "--iteration-time", "400ms", "--iterations", "200", "--name", name)
-    command = [sys.executable, "-m", "topoopt", "testbed", "share", *words]
+    command = program("testbed", "share", *words)
     before = ours()
     run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     until_s = time.monotonic() + PATIENCE_S
@@ -160,7 +160,7 @@ def test_after_a_kill_down_unregisters(mltcp: str) -> None:
     run.kill()
     run.communicate()
     assert len(ours() - before) == 1
-    command = [sys.executable, "-m", "topoopt", "testbed", "down", mltcp, "--json"]
+    command = program("testbed", "down", mltcp, "--json")
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     (gone,) = json.loads(done.stdout)["testbeds"]
     assert (gone["name"], len(gone["congestion"]), gone["standing"]) == (mltcp, 1, "left over")

@@ -107,6 +107,20 @@ def test_control_dependencies_and_cpus(tmp_path: Path) -> None:
     assert run.iteration_time_s == pytest.approx(30e-6)  # the CPU beside the accelerator
 
 
+def test_a_delay_is_left_out_only_where_its_communication_says_it(tmp_path: Path) -> None:
+    delay = comp(2, 10, 0, cpu=True)
+    delay.attr.append(attribute("topoopt_delay_of", uint64_val=1))
+    assert graph_of(tmp_path, [comp(0, 10), collective(1, 0, MB, 2), delay]).duration_s.tolist() == [
+        1e-5,
+        0,
+        1e-5,
+    ]
+    said = collective(1, 0, MB, 2)
+    said.attr.append(attribute("topoopt_duration_s", double_val=3e-6))
+    graph = graph_of(tmp_path, [comp(0, 10), said, delay])
+    assert (graph.duration_s.tolist(), graph.predecessors.tolist()) == ([1e-5, 3e-6], [0, 1])
+
+
 def test_metadata_takes_no_time_and_hands_on_what_it_waits_for(tmp_path: Path) -> None:
     meta = Node(id=1, type=1, data_deps=[0], attr=[attribute("double_list")])
     graph = graph_of(tmp_path, [comp(0, 10), meta, comp(2, 10, 1)])

@@ -1,11 +1,12 @@
 """A mix in words and in a file: shares sum to 1, and whoever says half of them is told so."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from topoopt.base.errors import InvalidInput
-from topoopt.studies.choice import read_mix
+from topoopt.studies.choice import JobShare, read_mix
 
 
 def test_shares_are_made_to_sum_to_one() -> None:
@@ -75,3 +76,12 @@ def test_a_mistake_in_a_file_names_its_place(tmp_path: Path, text: str, message:
         read_mix([str(file)])
     assert "mix.yaml: jobs" in str(found.value)
     assert message in str(found.value)
+
+
+def test_the_job_of_a_model_that_sees_says_what_is_left_out(tmp_path: Path) -> None:
+    text = {"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 2}
+    path = tmp_path / "llava.json"
+    text |= {"intermediate_size": 128, "vocab_size": 100, "max_position_embeddings": 64}
+    path.write_text(json.dumps({"model_type": "llava", "text_config": text, "vision_config": {"depth": 2}}))
+    assert JobShare(str(path), 1.0).name == "llava-text without vision_config"
+    assert JobShare("llava.json", 1.0, 4, str(tmp_path)).name == "llava-text without vision_config@4"

@@ -232,7 +232,7 @@ GRAPHML = '<graphml>\n<graph edgedefault="undirected">\n{}\n</graph>\n</graphml>
             GRAPHML.format(
                 "<node id='a'><data key='type'>ToR switch</data></node><edge source='a' target='a'/>"
             ),
-            r'line 3: node a is a switch \(type "ToR switch"\), and a wiring joins servers directly',
+            r"line 3: node a is a switch or a NIC, and a wiring joins servers directly",
         ),
         ("x.dot", "graph {\n a -- b\n b -> a\n}", "line 3: -> in a graph; write --"),
         ("x.dot", "graph {\n srv-1 -- srv-2\n}", 'line 2: not DOT: "-1 -- srv-2"; put names in quotes'),
@@ -243,6 +243,42 @@ GRAPHML = '<graphml>\n<graph edgedefault="undirected">\n{}\n</graph>\n</graphml>
         ("x.dot", "graph { a [kind=switch]; a -- b }", "line 1: node a is a switch"),
         ("x.gml", "graph [\n node [ id 0 ]\n]", "looks like GML, which is not read; write GraphML"),
         ("x.csv", "source,target\na,b,c\n", "line 2: 3 values for the 2 columns source, target"),
+        (
+            "x.csv",
+            "source,target,badnwidth\na,b,200Gbps\n",
+            'unknown column "badnwidth"; did you mean bandwidth',
+        ),
+        (
+            "x.csv",
+            "source,target,capacity\na,b,200Gbps\n",
+            'unknown column "capacity"; did you mean bandwidth',
+        ),
+        (
+            "x.csv",
+            "source,target,zeal\na,b,2\n",
+            'line 1: unknown column "zeal"; expected such as source, target',
+        ),
+        ("x.csv", "source,tagret\na,b\n", 'line 1: unknown column "tagret"; did you mean target'),
+        ("x.csv", "source,target,bw,bw\na,b,1Gbps,2Gbps\n", 'line 1: column "bw" stands twice'),
+        ("x.csv", "source,src,target\na,b,c\n", "line 1: expected one column source, got source, src"),
+        ("x.csv", "source,bandwidth\na,1Gbps\n", "line 1: expected one column target, got none"),
+        ("x.csv", "spine1,leaf1\nleaf1,a\n", "line 1: node leaf1 is a switch or a NIC"),
+        (
+            "x.dot",
+            'graph { a -- b [bandwidht="1Gbps"] }',
+            'line 1: unknown "bandwidht"; did you mean bandwidth',
+        ),
+        (
+            "x.json",
+            '{"links": [{"source": 0, "target": 1, "latency_ms": 1}]}',
+            r'links\[0\]: unknown "latency_ms"; did you mean latency_s',
+        ),
+        (
+            "x.json",
+            '{"nodes": [{"id": "0_GPU_0"}, {"id": "0_NVSwitch_0"}], "links": [{"source": "0_GPU_0", '
+            '"target": "0_NVSwitch_0", "capacity": 300}]}',
+            r"nodes\[1\]: node 0_NVSwitch_0 is a switch or a NIC, and a wiring joins servers directly",
+        ),
         ("x.csv", "a,b,c\n", "line 1: expected two servers, .*; name the columns in a first line"),
         ("x.csv", "a,b\nb,b\n", "line 2: server b is linked to itself"),
         (

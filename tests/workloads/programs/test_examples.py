@@ -1,5 +1,7 @@
 """The example programs, whose sizes are worked out by hand or published; neither needs PyTorch."""
 
+import json
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -110,3 +112,32 @@ def test_damaged_files_are_one_line(resnet: str, tmp_path: Path) -> None:
                 read_program(str(path), {})
             assert str(raised.value).startswith(str(path))
             assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("value", ["1e400", "1.5", "true", '"256"', "-1", "12345678901234567890"])
+@pytest.mark.parametrize("what", ["dtype", "sizes", "normalized_shape"])
+def test_a_count_that_is_no_integer_is_refused(what: str, value: str, tmp_path: Path) -> None:
+    with zipfile.ZipFile(RECOMMENDER) as given:
+        content = json.loads(given.read(next(one for one in given.namelist() if one.endswith("model.json"))))
+    graph = content["graph_module"]["graph"]
+    tensor = next(one for one in graph["tensor_values"].values() if one["sizes"])
+    if what == "dtype":
+        tensor["dtype"] = "HERE"
+    elif what == "sizes":
+        tensor["sizes"][0] = {"as_int": "HERE"}
+    elif value != "-1":
+        graph["nodes"][-1]["inputs"].append({"name": what, "arg": {"as_ints": ["HERE"]}})
+    path = tmp_path / "m.pt2"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
+        made.writestr("m/models/model.json", json.dumps(content).replace('"HERE"', value))
+    if (what, value) != ("normalized_shape", "-1"):  # a dimension may be counted from behind
+        with pytest.raises(InvalidInput, match=f"{what}: expected an integer (>= -?|<= )[0-9]+, got "):
+            read_program(str(path), {})
+
+
+def test_an_archive_that_fills_the_memory_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
+    path = tmp_path / "m.pt2"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
+        made.writestr("m/models/model.json", b"[" + b"[]," * (2 << 20) + b"[]]")
+    with pytest.raises(InvalidInput, match=r"m/models/model\.json: grows beyond 100 times its size"):
+        read_program(str(path), {})

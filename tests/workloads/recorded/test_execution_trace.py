@@ -1,4 +1,8 @@
-"""Execution traces of PyTorch hold the bytes that the profiler's traces hold, without times."""
+"""Execution traces of PyTorch hold the bytes that the profiler's traces hold, without times.
+
+``data/dlrm_execution_traces.json`` has the collectives of a DLRM on 8 ranks, recorded in schema 1.0.1: from
+facebookresearch/param, cut to the nodes ``record_param_comms`` and the keys that are read.
+"""
 
 import json
 from pathlib import Path
@@ -6,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import topoopt
 from topoopt.base.errors import InvalidInput
 from topoopt.workloads.recorded import read_recording, recorded_times, recorded_traffic
 from topoopt.workloads.traffic import AllReduceGroup
@@ -76,3 +81,40 @@ def test_what_it_does_not_say_is_one_line(tmp_path: Path, node: dict[str, Any], 
     with pytest.raises(InvalidInput, match=r"et\.json") as caught:
         read_recording(written(tmp_path, [{**note("allreduce", 0, 1, 1), **node}], []))
     assert message in str(caught.value)
+
+
+OLD = json.loads((Path(__file__).parent / "data" / "dlrm_execution_traces.json").read_text())
+
+
+def old(tmp_path: Path, ranks: list[str], **changed: Any) -> str:
+    """Write the traces of some ranks; ``changed`` are inputs of the AllReduces, by number."""
+    for rank in ranks:
+        nodes = [
+            {**node, "inputs": [changed.get(f"n{index}", one) for index, one in enumerate(node["inputs"])]}
+            if "allreduce" in node["inputs"]
+            else node
+            for node in OLD[rank]
+        ]
+        (tmp_path / f"rank{rank}.json").write_text(json.dumps({"schema": "1.0.1", "pid": 1, "nodes": nodes}))
+    return str(tmp_path)
+
+
+def test_before_attributes_all_sizes_are_inputs(tmp_path: Path) -> None:
+    recording = read_recording(old(tmp_path, list(OLD)))
+    assert (recording.accelerators, len(recording.recorded)) == (8, 8)
+    traffic = recorded_traffic(recording, 1)
+    assert traffic.allreduce == (AllReduceGroup(tuple(range(8)), 4 * 621_313),)
+    # to every other rank: twice 768 floats, 3 longs, 48 ints, and of 3,392 ints a share by size
+    sent = sum(float(traffic.mp_matrix()[0, peer]) for peer in range(1, 8))
+    assert sent == 7 * (2 * 768 * 4 + 3 * 8 + 48 * 4) + 4 * (3392 - 96)
+    answer = topoopt.traffic(str(tmp_path), accelerators_per_server=2, degree=2)
+    assert answer.traffic.allreduce == (AllReduceGroup((0, 1, 2, 3), 4 * 621_313),)
+
+
+def test_a_group_that_is_not_said_needs_all_ranks(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="ranks send each other messages, and rank 0 of 8 is not recorded"):
+        recorded_traffic(read_recording(f"{old(tmp_path, ['3'])}/rank3.json"), 1)
+    with pytest.raises(
+        InvalidInput, match=r"rank\d.json: does not say which ranks its process groups have \(1.0.1"
+    ):
+        read_recording(old(tmp_path, list(OLD), n2=7))  # a second group

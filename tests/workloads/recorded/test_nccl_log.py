@@ -8,6 +8,7 @@ import pytest
 from tests.workloads.recorded.logs import WORLD, called, made, split, world
 from topoopt.base.errors import InvalidInput
 from topoopt.workloads.recorded import read_recording, recorded_files, recorded_traffic
+from topoopt.workloads.recorded.nccl_log import is_nccl_log, nccl_lines
 from topoopt.workloads.traffic import AllReduceGroup, Traffic
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "recorded" / "nccl.log"
@@ -156,3 +157,15 @@ def test_what_a_log_does_not_say_is_one_line(
         traffic_of(lines, tmp_path, per_server)
     assert words in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("1" * 200_000, "a" * 200_000, " " * 200_000, "host:1:" * 30_000, "a:" + "1" * 200_000 + ":"),
+        *("host:1:1 [0] " * 20_000, "host:1:1 [0] NCCL INFO comm 0x1 rank 0 nranks 2 " * 5_000 + "- Init X"),
+    ],
+)
+def test_a_long_text_that_is_almost_a_log_is_read_once(text: str) -> None:
+    assert not list(nccl_lines([text]))
+    assert is_nccl_log(text) == ("INFO" in text)

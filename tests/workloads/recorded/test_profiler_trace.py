@@ -130,3 +130,24 @@ def test_what_traces_do_not_say_is_one_line(traces: list[dict[str, Any]], words:
         traffic_of(traces, tmp_path)
     assert words in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_what_pytorch_before_2_2_writes_has_no_sizes(tmp_path: Path) -> None:
+    """As a trace of HolisticTraceAnalysis has it, cut."""
+    said = {"External id": 1137, "Input Dims": [[6144], [], []], "Input type": ["float", "Scalar", ""]}
+    events = [{"ph": "X", "cat": "cpu_op", "name": "record_param_comms", "ts": 1, "dur": 79, "args": said}]
+    about = {"backend": "nccl", "rank": 0, "world_size": 8}
+    (tmp_path / "rank0.json").write_text(json.dumps({"distributedInfo": about, "traceEvents": events}))
+    with pytest.raises(
+        InvalidInput, match=r"have no sizes, which PyTorch writes since 2\.2; record again .* NCCL's log"
+    ):
+        read_recording(str(tmp_path))
+
+
+def test_one_accelerator_sends_nothing(tmp_path: Path) -> None:
+    recorded = trace(0, 1, {"0": range(1)}, [event("allreduce", "0", nelems=10)])
+    (tmp_path / "rank0.json").write_text(json.dumps(recorded))
+    with pytest.raises(
+        InvalidInput, match="is of one accelerator, which sends nothing; record a run of several"
+    ):
+        recorded_traffic(read_recording(str(tmp_path)), 1)

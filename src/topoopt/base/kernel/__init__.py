@@ -3,10 +3,12 @@
 from topoopt.base.kernel.arithmetic import exp as exp
 from topoopt.base.kernel.arithmetic import mix as mix
 from topoopt.base.kernel.arithmetic import uniform as uniform
+from topoopt.base.kernel.compilation import UNKEPT as UNKEPT
 from topoopt.base.kernel.compilation import compiled as compiled
 from topoopt.base.kernel.compilation import concurrent_entry as concurrent_entry
 from topoopt.base.kernel.compilation import entry as entry
 from topoopt.base.kernel.compilation import inlined as inlined
+from topoopt.base.kernel.compilation import kept as kept
 from topoopt.base.kernel.compilation import on_compilation as on_compilation
 from topoopt.base.kernel.compilation import shared as shared
 from topoopt.base.kernel.compilation import spliced as spliced

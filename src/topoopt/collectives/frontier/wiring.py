@@ -167,9 +167,10 @@ def read_wiring(
     degree: int | None = None,
     usual_bps: float = 100e9,
 ) -> Wiring:
-    """Return the wiring of a file, whose servers need not have equally many links.
+    """Return the wiring of a file, or its accelerators and switches.
 
-    See :func:`topoopt.topologies.wirings.read_wiring_file`.
+    See :func:`topoopt.topologies.wirings.read_wiring_file`. Where servers have different numbers of links, all have as
+    many ports as the one with most.
 
     Parameters
     ----------
@@ -188,7 +189,7 @@ def read_wiring(
             np.bincount(end, switched.ports)[: switched.servers] for end in (switched.dst, switched.src)
         )
         return Wiring(str(path), switched, int(max(into.max(), out.max())), _links_of(switched))
-    made, _ = read_wiring_file(path, links, degree or 0)
+    made, _ = read_wiring_file(path, links, degree, regular=False)
     check_size(made.servers, len(made.arcs[0]))
     said = made.recipe.get("bandwidth_bps")
     check_bandwidth(path, said, bandwidth_bps)

@@ -14,6 +14,7 @@ many that looking every 700 takes a tenth of its time."""
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; see ``program.run``."""
     try:
+        from topoopt.base.errors import Note
         from topoopt.frontends.cli.program import interrupt_when_safe, run
 
         if arguments is None:  # a command of its own, not a call from another program
@@ -25,6 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     stream.reconfigure(errors="backslashreplace")
             if not sys.warnoptions:
                 warnings.simplefilter("ignore")
+                warnings.simplefilter("default", Note)
+                warnings.showwarning = lambda note, *rest: print(f"note: {note}", file=sys.stderr)
         code = run(arguments)
     except KeyboardInterrupt:
         print("interrupted: nothing was written", file=sys.stderr)

@@ -1,6 +1,7 @@
 """Every failure as one line on standard error and an exit code."""
 
 import difflib
+import errno
 import os
 import sys
 from collections.abc import Iterable
@@ -15,6 +16,8 @@ USER_MISTAKE = 2
 INTERRUPTED = 130
 """Exit code of a command that Ctrl-C ended."""
 BROKEN_PIPE = 1
+SPENT = (errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT, errno.EAGAIN, errno.ENOMEM)
+"""Errors of a machine that has no more open files, room on a disk, processes or memory."""
 
 # The base of all errors that typer's parser raises. It moved from click into typer, so it is named by its child.
 ParserError: type[Exception] = typer.BadParameter.__mro__[2]
@@ -34,8 +37,8 @@ def exit_code_of(error: BaseException) -> int:
         return BROKEN_PIPE
     if isinstance(error, MemoryError):
         return _say("not enough memory for this on this machine; make it smaller", USER_MISTAKE)
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return _say(f"{error.filename}: {error.strerror}", USER_MISTAKE)
+    if isinstance(error, OSError) and error.strerror and (error.filename or error.errno in SPENT):
+        return _say(f"{error.filename or 'this machine'}: {error.strerror}", USER_MISTAKE)
     raise error
 
 

@@ -10,13 +10,14 @@ import topoopt
 from topoopt.base.workers import start_compiling_ahead
 from topoopt.frontends.cli.exit_code import INTERRUPTED
 from topoopt.frontends.cli.output import check_writable, print_json, progress, show
-from topoopt.frontends.cli.word_flags import spread
+from topoopt.frontends.cli.word_flags import known_models, spread
 from topoopt.schema.words import COLLECTIVE_FORM, File, PlanWords, TrafficWords, Word
 
 ModelArgument = Annotated[
     str,
     Argument(
         metavar="MODEL|FILE",
+        autocompletion=known_models,
         show_default=False,
         help="A model (topoopt models), the config.json of a transformer, a program of torch.export (.pt2), a model in "
         "ONNX, a job.yaml (also one that serves a model), operators (.yaml, .csv), a traffic matrix (.csv, .npy), what "

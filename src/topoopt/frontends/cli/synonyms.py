@@ -18,7 +18,6 @@ _REMEDIES: Mapping[str, str] = MappingProxyType(
         "the model is the first word after the verb, such as topoopt plan llama3-70b": "model",
         "give --global-batch (sequences per iteration of a transformer) or --batch-per-accelerator": "batch batch_size",
         "a job file or config.json is the first word after the verb, such as topoopt plan job.yaml": "config",
-        "there is no completion of the shell yet; topoopt VERB --help lists the options": "install_completion",
     }
 )
 REMEDIES: Mapping[str, str] = {name: text for text, names in _REMEDIES.items() for name in names.split()}

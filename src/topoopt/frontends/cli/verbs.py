@@ -179,7 +179,7 @@ def group(package: str, table: Mapping[str, str], text: str, commands: Commands 
     verbs = typer.Typer(
         cls=type("Verbs", (Verbs,), {"package": package, "table": table, "plugin_commands": commands or {}}),
         no_args_is_help=True,
-        add_completion=False,
+        add_completion=package == PROGRAM,
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
         context_settings={"help_option_names": ["-h", "--help"]},

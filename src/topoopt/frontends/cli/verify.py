@@ -20,7 +20,9 @@ class VerifyWords(TypedDict, total=False):
 @spread
 def verify(
     words: VerifyWords,
-    plan: Annotated[str, Argument(metavar="PLAN", help="A plan, or a wiring file.")],
+    plan: Annotated[
+        str, Argument(metavar="PLAN", help="A plan, a wiring file, or a schedule in MSCCL's XML.")
+    ],
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Verify a plan or a wiring before it is cabled; exit code 2 if a check fails."""

@@ -7,14 +7,27 @@ from typing import Annotated, Any, get_origin, is_typeddict
 
 from typer import Argument, Option
 
+import topoopt
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import NETWORKS  # noqa: F401 - texts contain its lists
 from topoopt.schema.words import DescribedWord, as_flag, described
 
 NONE = "none"
+
+
+def known_models(incomplete: str) -> list[str]:
+    """Return the built-in models that begin like an incomplete name, for the completion of a shell."""
+    listed = topoopt.models().to_json()
+    names = [row["model"] for row in listed["models"]] + [
+        row["transformer"] for row in listed["transformers"]
+    ]
+    return [name for name in names if name.startswith(incomplete)]
+
+
 TRANSFORMER = Argument(
     metavar="MODEL|config.json",
     show_default=False,
+    autocompletion=known_models,
     help="A transformer (topoopt models), or the config.json of Hugging Face.",
 )
 """The first word of verbs about transformers."""
@@ -84,6 +97,7 @@ def _parameter(described_word: DescribedWord) -> inspect.Parameter:
         metavar=word.form,
         rich_help_panel=described_word.panel,
         help=re.sub(r"\[(?=[a-z])", r"\\[", with_flags),
+        autocompletion=_completion(word.form or ""),
     )
     # the type of a flag's value: a number, or text
     if described_word.kind in (int, float, bool):
@@ -96,6 +110,15 @@ def _parameter(described_word: DescribedWord) -> inspect.Parameter:
         default=word.default,
         annotation=Annotated[kind if word.default is not None else kind | None, option],
     )
+
+
+def _completion(form: str) -> Callable[[str], list[str]] | None:
+    """Return what a shell completes the value of a flag with; None where its form is no list of names."""
+
+    def begun(incomplete: str) -> list[str]:
+        return [one for one in form.split("|") if one.startswith(incomplete) and one.islower()]
+
+    return begun if "|" in form else None
 
 
 def _flags(described_word: DescribedWord) -> Sequence[str]:

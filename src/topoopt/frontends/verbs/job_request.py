@@ -33,7 +33,6 @@ from topoopt.search import SearchOptions, is_transformer, preset
 from topoopt.topologies.wirings import check_bandwidth
 from topoopt.transformers import COUNTS_FROM_ZERO
 from topoopt.workloads import MODELS, Traffic, resolve_variant
-from topoopt.workloads.transformer import left_out_of_config
 
 _RENAMED_OPTIONS = {"search": "mode", "alpha": "alpha_per_ms"}
 Origin = tuple[tuple[str, str], ...]
@@ -144,9 +143,7 @@ def origin_of(request: JobRequest, job: Job) -> Origin:
     if is_transformer(request):
         found: Origin = ()
         if request.config:
-            others = left_out_of_config(request.config)
-            beside = f": its language model alone; left out: {others}" if others else ""
-            found = (("model", f"from {request.config}{beside}"),)
+            found = (("model", f"from {request.config}"),)
         missing = [word for word, field in _NETWORK.items() if field not in request.cluster]
         if missing:
             cluster = job.cluster

@@ -11,6 +11,7 @@ from topoopt.frontends.web import (
     check_address,
     check_installed,
     question_of,
+    request_of_question,
 )
 from topoopt.schema.files import is_file
 from topoopt.schema.words import (
@@ -58,6 +59,8 @@ def studio(
     settings = checked_words(words, StudioWords)
     refuse_empty(settings)
     first, files = _question(model, pick(settings, QuestionWords))
+    if first.model in files:
+        request_of_question(first)  # what is no model is refused before the page opens
     check_address(settings["port"], settings.get("token"), settings.get("seconds"))
     check_installed()
     from topoopt.frontends.web import serve  # noqa: PLC0415 - its libraries are an extra

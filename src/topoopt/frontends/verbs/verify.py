@@ -16,6 +16,7 @@ from topoopt.studies.verification import (
     subject_of_wiring,
     unread,
     verified,
+    verified_schedule,
 )
 from topoopt.topologies.wirings import read_wiring_file
 
@@ -32,7 +33,8 @@ def verify(
     Parameters
     ----------
     plan
-        A plan or its file; or a wiring file, of which only the wiring can be checked.
+        A plan or its file; a wiring file, of which only the wiring can be checked; or a schedule in MSCCL's XML, which
+        is run.
     degree
         Ports of a server, for a graph without it that leaves some idle.
     on_progress
@@ -45,7 +47,7 @@ def verify(
     Raises
     ------
     InvalidInput
-        If the file is neither plan nor wiring.
+        If the file is neither plan, wiring nor schedule.
 
     Examples
     --------
@@ -67,6 +69,10 @@ def _subject(source: PlanSource, degree: int | None) -> Subject | VerificationAn
     path = os.fspath(source)
     with expecting(path, "plan", "wiring"):
         text = read_text(path)
+    if text.lstrip().startswith("<algo"):
+        _refuse_degree(path, degree, "a schedule")
+        return verified_schedule(path, text)
+    with expecting(path, "plan", "wiring"):
         document = parse_json(text, path, foreign=True) if text.lstrip().startswith("{") else None
         if not isinstance(document, dict) or not str(document.get("schema", "")).startswith("topoopt-plan/"):
             made, ports = read_wiring_file(path, degree=degree)
@@ -79,6 +85,6 @@ def _subject(source: PlanSource, degree: int | None) -> Subject | VerificationAn
             return unread(path, str(error).removeprefix(f"{path}: "))
 
 
-def _refuse_degree(name: str, degree: int | None) -> None:
+def _refuse_degree(name: str, degree: int | None, kind: str = "a plan") -> None:
     if degree is not None:
-        raise InvalidInput(f"degree: {name} is a plan, which says it; leave it out")
+        raise InvalidInput(f"degree: {name} is {kind}, which says it; leave it out")

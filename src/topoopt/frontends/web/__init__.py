@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # the libraries of the server are an extra
     from topoopt.frontends.web.plan_desk import PlanState as PlanState
     from topoopt.frontends.web.question import Question as Question
     from topoopt.frontends.web.question import question_of as question_of
+    from topoopt.frontends.web.question import request_of_question as request_of_question
     from topoopt.frontends.web.server import serve as serve
 
 __all__ = hand_on_lazily(__name__)  # noqa: PLE0605 - the names above

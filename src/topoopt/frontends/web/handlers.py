@@ -2,62 +2,45 @@
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
 from importlib.resources import files
-from types import MappingProxyType
 from typing import Any
+from urllib.parse import parse_qsl
 
-import anyio.to_thread
+import anyio
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from topoopt.base.answers import __version__, digest
-from topoopt.base.errors import InvalidInput, TopoOptError
+from topoopt.base.errors import InvalidInput, TopoOptError, check_known, shown
 from topoopt.base.limits import whole
 from topoopt.catalog import accelerators
 from topoopt.frontends.web.access import Guard
-from topoopt.frontends.web.answer import answer_question
-from topoopt.frontends.web.estimate import FabricEstimate, StudioAnswer
+from topoopt.frontends.web.estimators import AT_ONCE, Estimators
 from topoopt.frontends.web.openapi import openapi
 from topoopt.frontends.web.plan_desk import FILES, PlanDesk, UnknownPlan
 from topoopt.frontends.web.question import Question, known_models, question_of
-from topoopt.pages import BarChart, LineChart, Series, figure
 from topoopt.pricing import LINK_TECHNOLOGIES, PRICE_TABLES
 from topoopt.schema.files import parse_json
 from topoopt.schema.words import QuestionWords, described
 from topoopt.workloads.transformer import TRANSFORMERS
 
-PARTS: Mapping[str, str] = MappingProxyType(
-    {
-        "compute_s": "computing",
-        "bubble_s": "waiting for other stages",
-        "tp_s": "tensor parallel",
-        "cp_s": "context parallel",
-        "ep_s": "experts, all to all",
-        "pp_s": "between stages",
-        "dp_s": "gradients and weights",
-        "communication_s": "communication",
-    }
-)
-"""Labels of the parts of the iteration time."""
-FRONT, RELAYED = "front", "all relayed"
-SEEN = 1.002
-"""Relative range of an estimate above which it is marked."""
 SERVERS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 BANDWIDTHS_GBPS = (25, 50, 100, 200, 400, 800, 1600)
 MOST_PORTS = 16
 """Most ports on a slider; a number field accepts more."""
-AT_ONCE = 2
-"""Questions that are answered side by side; more would only share the cores and need memory each."""
 PAUSE_S, SIGN_OF_LIFE_S = 0.1, 10.0
 """Interval of checks of a plan; and of keep-alive messages of a stream."""
-LARGEST_BODY = 100_000
+MOST_SERVERS = 2**17
+"""Servers of an estimate: it is there within seconds."""
+MOST_WAITING = 100
+"""Questions that may wait for an answer."""
 SEARCH_WORDS = ("budget", "baseline_budget", "seed")
 KINDS = {"html": "text/html", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
 
@@ -80,10 +63,23 @@ class Studio:
     first: Question
     files: frozenset[str] = frozenset()
     token: str | None = None
+    estimators: Estimators = field(default_factory=Estimators)
 
     def question(self, words: Mapping[str, Any]) -> Question:
-        """Return the question from given values; see :func:`topoopt.frontends.web.question_of`."""
-        return question_of(words, files=self.files)
+        """Return the question from given values, of at most :data:`MOST_SERVERS` servers.
+
+        Raises
+        ------
+        InvalidInput
+            As :func:`topoopt.frontends.web.question_of`.
+        """
+        question = question_of(words, files=self.files)
+        whole("servers", question.servers, most=MOST_SERVERS)
+        return question
+
+
+class BadAddress(InvalidInput):
+    """Parameters of an address that could be taken for several questions."""
 
 
 def make_app(studio: Studio) -> Starlette:
@@ -106,7 +102,12 @@ def make_app(studio: Studio) -> Starlette:
     return Starlette(
         routes=routes,
         middleware=[Middleware(Guard, token=studio.token)],
-        exception_handlers={TopoOptError: _refused, HTTPException: _missing, UnknownPlan: _unknown_plan},
+        exception_handlers={
+            TopoOptError: _refused,
+            HTTPException: _missing,
+            UnknownPlan: _unknown_plan,
+            ClientDisconnect: _gone,
+        },
     )
 
 
@@ -120,6 +121,7 @@ class _Handlers:
 
     async def page(self, request: Request) -> Response:
         name = "index.html" if request.url.path == "/" else "api.html"
+        self._address(request)
         return self._asset(request, name)
 
     async def asset(self, request: Request) -> Response:
@@ -132,18 +134,23 @@ class _Handlers:
         return JSONResponse({"version": __version__, **page_fields(self._studio.first, self._studio.files)})
 
     async def estimate(self, request: Request) -> Response:
-        question = self._studio.question(request.query_params)
-        return JSONResponse(await self._in_thread(partial(_estimated, question)))
+        await _body(request)
+        question = self._studio.question(self._address(request))
+        return await self._answered("estimate", question, request)
 
     async def answer_page(self, request: Request) -> Response:
-        question = self._studio.question(request.query_params)
-        return JSONResponse(await self._in_thread(partial(_page, question)))
+        await _body(request)
+        question = self._studio.question(self._address(request))
+        return await self._answered("page", question, request)
 
     async def ask(self, request: Request) -> Response:
-        words = await _body(request)
+        text = await _body(request)
+        words = parse_json(text.decode("utf-8", "replace"), "body") if text else {}
+        if not isinstance(words, dict):
+            raise InvalidInput("body: expected an object of words")
         search = {name: whole(name, words.pop(name)) for name in SEARCH_WORDS if name in words}
         question = self._studio.question(words)
-        await self._in_thread(partial(answer_question, question))  # refuses what a plan would refuse
+        await self._answered("estimate", question, request)  # refuses what a plan would refuse
         state = self._studio.desk.ask(question, search)
         return JSONResponse(state.to_json(), 202)
 
@@ -180,19 +187,37 @@ class _Handlers:
             return Response(status_code=304, headers=headers)
         return Response(content, media_type=KINDS[name.rsplit(".", 1)[-1]], headers=headers)
 
-    async def _in_thread(self, function: Any) -> Any:
+    async def _answered(self, form: str, question: Question, request: Request) -> Response:
+        """Answer a question in its turn, unless the one who asked has left by then."""
         if self._limiter is None:
             self._limiter = anyio.CapacityLimiter(AT_ONCE)
-        return await anyio.to_thread.run_sync(function, limiter=self._limiter)
+        if self._limiter.statistics().tasks_waiting >= MOST_WAITING:
+            raise HTTPException(503, f"{MOST_WAITING} questions wait already; ask again later")
+        async with self._limiter:
+            if await request.is_disconnected():
+                raise ClientDisconnect
+            answer = await self._studio.estimators.answer(form, question)
+            return Response(answer, media_type="application/json")
 
-
-def _estimated(question: Question) -> dict[str, Any]:
-    return answer_question(question).to_json()
-
-
-def _page(question: Question) -> dict[str, Any]:
-    answer = answer_question(question)
-    return {"answer": answer.to_json(), "figures": figures(answer)}
+    def _address(self, request: Request) -> dict[str, str]:
+        """Return the parameters of an address; refuse those that could be taken for several questions."""
+        query = request.url.query
+        try:
+            pairs = parse_qsl(query, True, strict_parsing=bool(query), errors="strict")
+        except ValueError:
+            raise BadAddress(
+                "address: expected NAME=VALUE&NAME=VALUE, with UTF-8 after percent signs"
+            ) from None
+        for name, times in Counter(name for name, _ in pairs).items():
+            if times > 1:
+                raise BadAddress(f"{name}: {times} times in the address; give it once")
+        for name, value in pairs:
+            if not (name + value).isascii() and value not in self._studio.files:
+                raise BadAddress(f"{name}: expected ASCII, got {shown(value)}")
+        words = {name: value for name, value in pairs if name != "token"}
+        for name in words:
+            check_known("word", name, ("model", *(word.name for word in described(QuestionWords))))
+        return words
 
 
 async def _events(desk: PlanDesk, key: str) -> AsyncIterator[str]:
@@ -216,16 +241,9 @@ async def _events(desk: PlanDesk, key: str) -> AsyncIterator[str]:
             quiet_s += PAUSE_S
 
 
-async def _body(request: Request) -> dict[str, Any]:
-    text = b""
-    async for part in request.stream():
-        text += part
-        if len(text) > LARGEST_BODY:
-            raise InvalidInput(f"body: expected at most {LARGEST_BODY:,} bytes")
-    words = parse_json(text.decode("utf-8", "replace"), "body") if text else {}
-    if not isinstance(words, dict):
-        raise InvalidInput("body: expected an object of words")
-    return words
+async def _body(request: Request) -> bytes:
+    """Return a body, which :class:`Guard` lets be of :data:`LARGEST_BODY` bytes at most."""
+    return b"".join([part async for part in request.stream()])
 
 
 def _key(request: Request) -> str:
@@ -236,12 +254,17 @@ async def _refused(request: Request, error: Exception) -> Response:
     """Answer a mistake with the sentence of the command line, and the word that it is in."""
     message = str(error)
     word = message.split(" ", 1)[0].split(":", 1)[0]
-    return JSONResponse({"field": word, "message": message}, 422)
+    return JSONResponse({"field": word, "message": message}, 400 if isinstance(error, BadAddress) else 422)
 
 
 async def _missing(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     return JSONResponse({"field": None, "message": str(error.detail)}, error.status_code)
+
+
+async def _gone(request: Request, error: Exception) -> Response:
+    """Answer one who has left, whom no answer reaches."""
+    return Response(status_code=400)
 
 
 async def _unknown_plan(request: Request, error: Exception) -> Response:
@@ -284,51 +307,3 @@ def page_fields(first: Question, files: frozenset[str]) -> dict[str, Any]:
             "bandwidth": [f"{each}Gbps" for each in BANDWIDTHS_GBPS],
         },
     }
-
-
-def figures(answer: StudioAnswer) -> dict[str, Any]:
-    """Return the charts by name, as the report's modules of JavaScript draw them."""
-    rows, best = [row for row in answer.fabrics if row.cost_usd is not None], answer.front
-    wide = [row for row in rows if row.most_time_s > SEEN * row.iteration_time_s]
-    series = [
-        Series(FRONT, _usd(best), tuple(row.iteration_time_s for row in best), stepped=True, marked=False)
-    ]
-    series += [Series(row.title, _usd([row]), (row.iteration_time_s,), joined=False) for row in rows]
-    if wide:
-        names = tuple(row.title for row in wide)
-        series.append(
-            Series(
-                RELAYED,
-                _usd(wide),
-                tuple(row.most_time_s for row in wide),
-                published=True,
-                joined=False,
-                labels=names,
-            )
-        )
-    money = LineChart(
-        "money", "Money against time", "price of the network, $", "time of an iteration, s", tuple(series)
-    )
-    return {"money": figure(money), "parts": figure(_parts(answer))}
-
-
-def _parts(answer: StudioAnswer) -> BarChart:
-    rows = sorted(answer.fabrics, key=lambda row: row.iteration_time_s)
-    used = [part for part in PARTS if any(part in row.parts_s for row in rows)]
-    names = tuple(row.title for row in rows)
-    series = tuple(
-        Series(PARTS[part], names, tuple(row.parts_s.get(part, 0.0) for row in rows)) for part in used
-    )
-    return BarChart(
-        "parts",
-        "Where the time goes",
-        "fabric",
-        "time of an iteration, s",
-        series,
-        stacked=True,
-        horizontal=True,
-    )
-
-
-def _usd(rows: list[FabricEstimate] | tuple[FabricEstimate, ...]) -> tuple[float, ...]:
-    return tuple(row.cost_usd for row in rows if row.cost_usd is not None)

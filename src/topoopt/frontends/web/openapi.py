@@ -40,21 +40,21 @@ def openapi() -> dict[str, Any]:
             "/api/estimate": {
                 "get": _operation(
                     "Every fabric at once, in closed form, with its price",
-                    {"200": _answer("The answer.", "Answer"), "422": _answer(REFUSED, "Refusal")},
+                    {"200": _answer("The answer.", "Answer"), **REFUSALS},
                     parameters=_parameters(),
                 )
             },
             "/api/page": {
                 "get": _operation(
                     "The same answer, with its charts as the report describes them",
-                    {"200": _answer("Answer and charts.", "Page"), "422": _answer(REFUSED, "Refusal")},
+                    {"200": _answer("Answer and charts.", "Page"), **REFUSALS},
                     parameters=_parameters(),
                 )
             },
             "/api/plans": {
                 "post": _operation(
                     "Ask for a wired plan; equal questions are one plan",
-                    {"202": plan, "422": _answer(REFUSED, "Refusal")},
+                    {"202": plan, **REFUSALS},
                     requestBody={
                         "required": True,
                         "content": {
@@ -121,6 +121,14 @@ def _parameters() -> list[dict[str, Any]]:
 def _kind(word: DescribedWord) -> dict[str, Any]:
     kind = dict({int: INTEGER, float: NUMBER, Amount: AMOUNT}.get(word.kind, TEXT))
     return kind if word.word.default is None else {**kind, "default": word.word.default}
+
+
+REFUSALS: Mapping[str, Any] = {
+    "400": _answer("A parameter of the address is given twice, or malformed.", "Refusal"),
+    "413": _answer("The body is too large.", "Refusal"),
+    "422": _answer(REFUSED, "Refusal"),
+    "503": _answer("Too many questions wait already.", "Refusal"),
+}
 
 
 def _schemas() -> dict[str, Any]:

@@ -17,6 +17,7 @@ from typing import Any
 
 from topoopt.base.answers import ask, digest, fields_of
 from topoopt.base.errors import InvalidInput, TopoOptError
+from topoopt.base.machine import private_folder
 from topoopt.base.workers import end_with_parent
 from topoopt.frontends.web.estimate import command_line
 from topoopt.frontends.web.question import Question
@@ -131,7 +132,7 @@ class PlanDesk:
         key = digest(repr(sorted(words.items())).encode())[7:23]
         with self._lock:
             known = self._states.get(key)
-            if known is not None and known.status in (WAITING, RUNNING, DONE):
+            if known is not None and (known.status in (WAITING, RUNNING) or self._is_kept(known)):
                 return known
             if len(self._queue) >= MOST_WAITING:
                 raise InvalidInput(
@@ -203,9 +204,13 @@ class PlanDesk:
             If there is no such plan, or it has no files (yet).
         """
         state, _ = self.state(key)
-        if state.status != DONE:
+        if not self._is_kept(state):
             raise UnknownPlan(key)
         return self._folder / key / name
+
+    def _is_kept(self, state: PlanState) -> bool:
+        """Return whether a plan is made, and its files are still there."""
+        return state.status == DONE and all((self._folder / state.key / name).is_file() for name in FILES)
 
     def close(self) -> None:
         """End the running plan."""
@@ -218,7 +223,7 @@ class PlanDesk:
         self._thread.join(timeout=10)
 
     def _known(self, key: str) -> PlanState:
-        if key not in self._states:
+        if key not in self._states or not self._is_open:
             raise UnknownPlan(key)
         return self._states[key]
 
@@ -227,7 +232,11 @@ class PlanDesk:
             self._awake.wait(1.0)
             self._awake.clear()
             while (key := self._next()) is not None:
-                self._make(key)
+                try:
+                    self._make(key)
+                except Exception as error:  # no folder, no room, no process: the next plan may have them
+                    is_theirs = isinstance(error, OSError)
+                    self._fail(key, f"no plan: {error}; ask again" if is_theirs else mistake_of_ours(error))
 
     def _next(self) -> str | None:
         with self._lock:
@@ -235,7 +244,7 @@ class PlanDesk:
 
     def _make(self, key: str) -> None:
         """Make one plan in a process, and record its messages until it ends."""
-        folder = self._folder / key
+        folder = private_folder(self._folder) / key  # made again if somebody has tidied it away
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         context = get_context("spawn")  # forking a process that has threads is not safe
@@ -260,10 +269,15 @@ class PlanDesk:
             ours.close()
             with self._lock:
                 self._process = None
-                if not self._states[key].is_over:
-                    how = f"exit code {process.exitcode}"
-                    lost = f"the process that made it ended ({how}); is there enough memory?"
-                    self._put(replace(self._states[key], status=FAILED, message=lost))
+            how = f"exit code {process.exitcode}"
+            self._fail(key, f"the process that made it ended ({how}); is there enough memory?")
+
+    def _fail(self, key: str, reason: str) -> None:
+        """Record that there is no plan, unless it is over by now, or asked for again."""
+        with self._lock:
+            state = self._states.get(key)
+            if state is not None and not state.is_over and key not in self._queue:
+                self._put(replace(state, status=FAILED, stage="", message=reason))
 
     def _listen(self, key: str, connection: Connection) -> None:
         while True:
@@ -275,8 +289,8 @@ class PlanDesk:
             except (EOFError, OSError):
                 return
             with self._lock:
-                state = self._states[key]
-                if state.is_over:
+                state = self._states.get(key)
+                if state is None or state.status != RUNNING:
                     return
                 if kind == "progress":
                     stage, done, total = said
@@ -328,9 +342,13 @@ def make_plan_alone(connection: Connection, model: str, words: Mapping[str, Any]
     except TopoOptError as error:
         connection.send(("failed", str(error)))
     except Exception as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{Path(last.filename).name}:{last.lineno}"
-        connection.send(("failed", f"a mistake of ours: {type(error).__name__}: {error} ({where})"))
+        connection.send(("failed", mistake_of_ours(error)))
+
+
+def mistake_of_ours(error: Exception) -> str:
+    """Return the line that says an unexpected error, and where it came up."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"a mistake of ours: {type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"
 
 
 def in_short(plan: Plan) -> dict[str, Any]:

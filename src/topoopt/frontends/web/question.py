@@ -1,8 +1,9 @@
 """Question of a studio page, with the same options as a plan."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from math import isfinite
+from math import isfinite, nan
 from typing import Any
 
 from topoopt.base.answers import fields_of
@@ -22,6 +23,9 @@ RANGE = ("low", "typical", "high")
 """Names of the catalogue's prices of a server."""
 RUNNING = tuple(word for word in RUNNING_WORDS if word in QuestionWords.__annotations__)
 """Options of running costs."""
+INTEGER = re.compile("[+-]?[0-9]{1,20}")
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
+"""Numbers in an address; Python's own reader would take ``1_6`` and digits of other scripts, too."""
 _LEAST = {"servers": 2, "seq": 1, "degree": 1}
 
 
@@ -148,11 +152,9 @@ def _value(name: str, value: Any, kind: Any) -> Any:
     if kind is int:
         return whole(name, _integer(name, value), _LEAST.get(name, 1))
     if kind is float or (name == "server_price" and value not in RANGE):
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            raise InvalidInput(f"{name}: expected a number, got {shown(value)}") from None
-        if not isfinite(number) or isinstance(value, bool):
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        number = float(value) if is_number or _is(NUMBER, value) else nan
+        if not isfinite(number):
             raise InvalidInput(f"{name}: expected a number, got {shown(value)}")
         return number
     if not isinstance(value, str):
@@ -161,9 +163,10 @@ def _value(name: str, value: Any, kind: Any) -> Any:
 
 
 def _integer(name: str, value: Any) -> Any:
-    if isinstance(value, str):
-        try:
-            return int(value)
-        except ValueError:
-            raise InvalidInput(f"{name}: expected an integer, got {shown(value)}") from None
-    return value
+    if isinstance(value, str) and not _is(INTEGER, value):
+        raise InvalidInput(f"{name}: expected an integer, got {shown(value)}")
+    return int(value) if isinstance(value, str) else value
+
+
+def _is(form: re.Pattern[str], value: Any) -> bool:
+    return isinstance(value, str) and form.fullmatch(value) is not None

@@ -110,7 +110,9 @@ def _data(row: Attributes, kind: str, keys: dict[tuple[str, str], str], indent: 
 
 
 def node_link(deployment: Deployment) -> Contents:
-    """Return the wiring as JSON, a node or an edge on a line."""
+    """Return the wiring as JSON, a node or an edge on a line: ``edges`` for networkx from 3.6 on, ``links`` for D3 and
+    older ones, the same list.
+    """
     graph = wired_graph(deployment)
     nodes = [{"id": name, **says} for name, says in graph.nodes]
     edges = [{"source": a, "target": b, "key": key, **says} for a, b, key, says in graph.links]
@@ -120,7 +122,7 @@ def node_link(deployment: Deployment) -> Contents:
         f' "graph": {json.dumps(graph.says)}',
         *(
             f' "{name}": [\n' + ",\n".join(f"  {json.dumps(row)}" for row in rows) + "\n ]"
-            for name, rows in (("nodes", nodes), ("edges", edges))
+            for name, rows in (("nodes", nodes), ("edges", edges), ("links", edges))
         ),
     )
     return {"wiring.json": "{\n" + ",\n".join(parts) + "\n}\n"}

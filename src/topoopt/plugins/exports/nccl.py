@@ -70,12 +70,15 @@ _PARTS = {"reduce-scatter": reduce_scatter, "all-gather": all_gather}
 """Halves of an AllReduce that some jobs ask for on their own."""
 CAPABILITIES = {
     "Volta": 70,
+    "Turing": 75,
     "Ampere": 80,
     "Ampere GA102": 86,
     "Ada": 89,
     "Hopper": 90,
     "Blackwell": 100,
     "Blackwell Ultra": 103,
+    "Blackwell GB202": 120,
+    "Blackwell GB10": 121,
 }
 """CUDA's compute capability by architecture (NVIDIA's list of CUDA GPUs)."""
 _LANES = 'link_speed="16.0 GT/s PCIe" link_width="16"'
@@ -167,9 +170,13 @@ def _topology_lines(machine: _Machine, nics: tuple[Interface, ...]) -> Iterator[
 
 
 def _graph(machine: _Machine, degree: int) -> str:
-    """Return the channels of the ring graph: all accelerators of the server between two passes of one NIC."""
+    """Return the channels of the ring graph: all accelerators of the server between two passes of one NIC.
+
+    Accelerators are named by ``dev`` alone, so that the file holds on every server: NCCL takes a ``rank`` beside it for
+    the rank in the communicator, and looks the rank up by ``dev`` where there is none.
+    """
     inter, intra = machine.bandwidth_bps / 8e9, machine.intra_bps / 8e9
-    within = "".join(f'<gpu dev="{place:x}" rank="{place}"/>' for place in range(machine.accelerators))
+    within = "".join(f'<gpu dev="{place:x}"/>' for place in range(machine.accelerators))
     channels = "".join(
         f'    <channel><net dev="{ring % degree:x}"/>{within}<net dev="{ring % degree:x}"/></channel>\n'
         for ring in range(machine.channels)

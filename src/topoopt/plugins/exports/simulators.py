@@ -27,7 +27,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from topoopt.base.errors import Infeasible
+from topoopt.base.units import format_bandwidth
 from topoopt.catalog import find_accelerator
+from topoopt.plans import Plan
 from topoopt.plugins.exports.deployment import Contents, Deployment
 from topoopt.routing import path_arrays, used_paths
 from topoopt.search import task_graph_of
@@ -48,6 +50,15 @@ RUN = f"""\
   --network-configuration=network.yml \\
   --remote-memory-configuration=remote_memory.json
 """
+NETWORK = """\
+# A server's link has {link}, and its AllReduces send {used} on all of its links together. ASTRA-sim's collective sends
+# on {theirs} at a time, so each gets as much as makes it last as long as the plan's. What one server sends
+# to another gets this bandwidth, too.
+topology: [ {shape} ]
+npus_count: [ {servers} ]
+bandwidth: [ {gib} ]  # 2^30 bytes a second
+latency: [ {latency} ]  # ns
+"""
 HOST_LATENCY_MS = 1e-6
 """Latency between a host and its own switch: a nanosecond, since ns-3 takes zero for none."""
 README = """\
@@ -56,7 +67,9 @@ topology.txt            The plan's wiring: hosts 0 to {last}, and behind each of
 logical_topology.json   --logical-topology-configuration
 system.json             --system-configuration
 Traces and groups are those of format chakra. Routes are ns-3's own: by hops, and where several paths are the shortest,
-hashed over all of them. The plan's routes are shortest paths, too, but their shares of bytes cannot be said.
+hashed over all of them. The plan's routes are shortest paths, too, but their shares of bytes cannot be said. A
+collective of ASTRA-sim is one ring in the order of ranks, which sends in one direction; the plan's use {rings} at once,
+for which system.json has no word: expect its collectives to take longer by as much.
 """
 KINDS = ("A100", "A800", "H100", "H800")
 """Accelerators that SimAI supports."""
@@ -151,11 +164,12 @@ def astra_sim_ns3(deployment: Deployment) -> Contents:
     ]
     lines = [*own, *cable_lines(deployment, n)]
     switches = " ".join(map(str, range(n, 2 * n)))
+    rings = max(map(len, deployment.plan.fabric.rings.values()), default=1)
     return {
         "topology.txt": "\n".join((f"{2 * n} {n} {len(lines)}", switches, *lines)) + "\n",
         "logical_topology.json": json.dumps({"logical-dims": [str(n)]}) + "\n",
         "system.json": json.dumps(system("ring"), indent=1) + "\n",
-        "README.txt": README.format(last=n - 1),
+        "README.txt": README.format(last=n - 1, rings=rings),
     }
 
 
@@ -227,12 +241,24 @@ def astra_sim(deployment: Deployment) -> Contents:
     Infeasible
         If the wiring is neither a ring in the order of ranks, nor joins all pairs, with links that are alike.
     """
-    topology = deployment.plan.fabric.topology
+    plan, topology = deployment.plan, deployment.plan.fabric.topology
     shape = _shape(topology)
-    gib, latency_ns = topology.bandwidth_bps[0] / 8 / _GIB, topology.latency_s[0] * 1e9
-    network = (
-        f"topology: [ {shape} ]\nnpus_count: [ {topology.servers} ]\n"
-        f"bandwidth: [ {gib:.9g} ]  # 2^30 bytes a second\nlatency: [ {latency_ns:.9g} ]  # ns\n"
+    if (devices := 1 + int(task_graph_of(plan.job, plan.strategy).accelerator.max(initial=0))) > 1:
+        raise Infeasible(
+            f"a rank of ASTRA-sim computes one operator at a time; this plan computes on {devices} devices of a "
+            "server; plan fewer stages a server, or give the traces of format chakra to topoopt simulate"
+        )
+    link_bps, latency_ns = topology.bandwidth_bps[0], topology.latency_s[0] * 1e9
+    theirs = 1 if shape == "Ring" else topology.servers - 1
+    bandwidth_bps = link_bps * (_links_on_rings(plan) or theirs) / theirs
+    network = NETWORK.format(
+        shape=shape,
+        servers=topology.servers,
+        gib=f"{bandwidth_bps / 8 / _GIB:.9g}",
+        latency=f"{latency_ns:.9g}",
+        link=format_bandwidth(link_bps),
+        used=format_bandwidth(bandwidth_bps * theirs),
+        theirs=f"{theirs} link{'s' * (theirs > 1)}",
     )
     files = {
         "network.yml": network,
@@ -241,6 +267,21 @@ def astra_sim(deployment: Deployment) -> Contents:
         "run.sh": RUN,
     }
     return files
+
+
+def _links_on_rings(plan: Plan) -> float:
+    """Return how many links of a server AllReduces of the largest group send on; 0 if they take no ring."""
+    largest = max(plan.fabric.rings, key=len, default=())
+    if not largest or "bfb" in plan.outcome.algorithms:
+        return 0
+    n = plan.fabric.topology.servers
+    used = {
+        edge
+        for ring in plan.fabric.rings[largest]
+        for src, dst in (ring.edges(),)
+        for edge in (src * n + dst).tolist()
+    }
+    return len(used) / len(largest)
 
 
 def system(algorithm: str) -> dict[str, object]:

@@ -18,7 +18,7 @@ FOLDER = Path("/run/netns")
 
 _CLONE_NEWNET = 0x40000000
 _MS_BIND, _MS_REC, _MS_SHARED = 4096, 16384, 1 << 20
-_MNT_DETACH = 2
+_MNT_DETACH, _UMOUNT_NOFOLLOW = 2, 8
 _THREADS_NAMESPACE = "/proc/thread-self/ns/net"
 
 R = TypeVar("R")
@@ -52,9 +52,9 @@ def create_namespace(name: str) -> None:
 def remove_namespace(name: str) -> bool:
     """Remove a name, and with it all that is inside once no process is; return whether it was there."""
     place = FOLDER / name
-    if not place.exists():
+    if not place.exists() or place.is_symlink():
         return False
-    while _libc().umount2(os.fsencode(place), _MNT_DETACH) == 0:
+    while _libc().umount2(os.fsencode(place), _MNT_DETACH | _UMOUNT_NOFOLLOW) == 0:
         pass
     place.unlink(missing_ok=True)
     return True
@@ -64,7 +64,8 @@ def namespaces_named(prefix: str) -> tuple[str, ...]:
     """Return the names of the namespaces with this prefix."""
     if not FOLDER.is_dir():
         return ()
-    return tuple(sorted(path.name for path in FOLDER.iterdir() if path.name.startswith(prefix)))
+    places = [path for path in FOLDER.iterdir() if path.name.startswith(prefix)]
+    return tuple(sorted(path.name for path in places if stat.S_ISREG(path.lstat().st_mode)))
 
 
 def inside(name: str, function: Callable[[], R]) -> R:
@@ -97,8 +98,9 @@ def enter_namespace(name: str) -> None:
 
 
 def processes_inside(names: tuple[str, ...]) -> tuple[int, ...]:
-    """Return the ids of the processes that run in one of the namespaces."""
-    inodes = {_inode(FOLDER / name) for name in names} - {0}
+    """Return the ids of the processes that run in one of the namespaces; never those of the machine's own."""
+    of_the_machine = {_inode(Path("/proc", process, "ns", "net")) for process in ("self", "1")}
+    inodes = {_inode(FOLDER / name) for name in names} - of_the_machine - {0}
     return tuple(
         int(process.name)
         for process in Path("/proc").iterdir()

@@ -188,6 +188,9 @@ def testbeds_page(answer: TestbedsAnswer) -> Page:
     """Return a row for each testbed."""
     blocks: list[Block] = [_rows(answer)] if answer.testbeds else []
     notes = [f"{name} was left alone: {reason}" for name, reason in answer.left_alone.items()]
+    notes += [
+        f"{state.name}: its record is damaged: {state.damage}" for state in answer.testbeds if state.damage
+    ]
     if answer.checked_pairs:
         notes.append(f"packets of all {answer.checked_pairs} pairs go as the plan says; {answer.why}")
     if not blocks:
@@ -213,5 +216,8 @@ def _rows(answer: TestbedsAnswer) -> Table:
         number("bandwidth", "bandwidth_bps"),
         number("scale"),
         text("forwarding"),
-        text("namespaces", lambda state: f"{state.namespaces[0]} ... {state.namespaces[-1]}"),
+        text(
+            "namespaces",
+            lambda state: " ... ".join(dict.fromkeys(state.namespaces[:1] + state.namespaces[-1:])),
+        ),
     )

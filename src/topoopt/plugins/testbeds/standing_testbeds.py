@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from topoopt.base.answers import Frame, Progress, fields_of, frame, shows_itself
-from topoopt.base.errors import Infeasible
+from topoopt.base.errors import Infeasible, TopoOptError
 from topoopt.plugins.testbeds.emulated_fabrics import Emulated
 from topoopt.plugins.testbeds.network import (
     Testbed,
@@ -125,9 +125,12 @@ def take_down(name: str | None) -> TestbedsAnswer:
     for state in known_states():
         if state.in_use:
             left[state.name] = f"process {state.owner} runs on it"
-        else:
+            continue
+        try:
             remove(state)
             removed.append(state)
+        except (TopoOptError, OSError) as error:  # the others are removed all the same
+            left[state.name] = str(error)
     return TestbedsAnswer("down", tuple(removed), left_alone=left)
 
 

@@ -15,7 +15,6 @@ from topoopt.schema.files.csv_table import csv_lines as csv_lines
 from topoopt.schema.files.csv_table import headed_rows as headed_rows
 from topoopt.schema.files.csv_table import packaged_rows as packaged_rows
 from topoopt.schema.files.foreign import ForeignFile as ForeignFile
-from topoopt.schema.files.foreign import with_file as with_file
 from topoopt.schema.files.model import Amount as Amount
 from topoopt.schema.files.model import BandwidthText as BandwidthText
 from topoopt.schema.files.model import Count as Count
@@ -30,6 +29,11 @@ from topoopt.schema.files.model import noun_from as noun_from
 from topoopt.schema.files.model import quantity as quantity
 from topoopt.schema.files.model import validated as validated
 from topoopt.schema.files.model import with_line as with_line
+from topoopt.schema.files.packed import GZIP as GZIP
+from topoopt.schema.files.packed import XZ as XZ
+from topoopt.schema.files.packed import decoding as decoding
+from topoopt.schema.files.packed import unpacked as unpacked
+from topoopt.schema.files.packed import zip_entry as zip_entry
 from topoopt.schema.files.table import check_folder as check_folder
 from topoopt.schema.files.table import check_table_name as check_table_name
 from topoopt.schema.files.table import target_of as target_of

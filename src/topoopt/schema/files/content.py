@@ -5,7 +5,8 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from math import isfinite
 from pathlib import Path
@@ -23,7 +24,12 @@ DEEPEST = 50
 """Levels of lists and mappings; no file of ours has more than ten."""
 MOST_YAML_VALUES = 1_000_000
 """Values of a YAML file, each alias counted with its target."""
-LONGEST_YAML = 2**24
+LONGEST_YAML = 2**22
+"""Characters; reading them takes half a minute."""
+_LONGEST_SEARCHED = 2**15
+"""Characters of JSON in which the line of a repeated key is looked for."""
+_DEEP_KEY = re.compile(rf"(?<![\w\"'-])(?:[\w\"'-]++\s*+\.\s*+){{{DEEPEST}}}")
+"""A key of many parts, which tomllib reads in a time that grows with their square."""
 Step = int | str
 
 
@@ -35,6 +41,8 @@ def parse_toml(text: str, place: str) -> Any:
     InvalidInput
         If the text is not TOML, with the line, or has values that are not portable, with the key.
     """
+    if _DEEP_KEY.search(text):
+        raise InvalidInput(f"{place}: not valid TOML: nested too deeply")
     try:
         return checked(tomllib.loads(text), place)
     except tomllib.TOMLDecodeError as error:
@@ -63,7 +71,7 @@ def parse_yaml(text: str, place: str) -> Any:
         If the text is not YAML, names a key twice, or has values that :func:`checked` refuses, with line or key.
     """
     if text.lstrip()[:1] in ("{", "["):  # JSON, with tabs too, which YAML does not have between words
-        with suppress(json.JSONDecodeError, RecursionError):
+        with suppress(ValueError, RecursionError):
             json.loads(text, parse_int=str)  # of any length
             return parse_json(text, place)
     if len(text) > LONGEST_YAML:
@@ -115,7 +123,7 @@ def parse_json(text: str, place: str, expected: str = "", *, foreign: bool = Fal
             json.loads(text, object_pairs_hook=_once_or_equal if foreign else _once), place, foreign=foreign
         )
     except _RepeatedKey as error:
-        if len(text) <= LONGEST_YAML and not foreign:  # JSON is YAML, whose nodes know their lines
+        if len(text) <= _LONGEST_SEARCHED and not foreign:  # JSON is YAML, whose nodes know their lines
             _refuse_repeated_keys(yaml.compose(text.replace("\t", " "), Loader=yaml.SafeLoader), place)
         raise InvalidInput(f"{place}: {error}") from None
     except json.JSONDecodeError as error:
@@ -137,10 +145,15 @@ def checked(content: Any, place: str, most: int | None = None, *, foreign: bool 
         For more than :data:`DEEPEST` levels or ``most`` values, keys that are no text, half characters, and numbers
         that are not finite or too large; with the key.
     """
-    pending: list[tuple[tuple[Step, ...], Any]] = [] if _is_plain(content) else [((), content)]
+    pending: list[Iterator[tuple[tuple[Step, ...], Any]]] = (
+        [] if _is_plain(content) else [iter([((), content)])]
+    )
     count = 0
     while pending:
-        where, value = pending.pop()
+        where, value = next(pending[-1], ((), None))
+        if value is None:
+            pending.pop()
+            continue
         count += 1
         if isinstance(value, dict | list):
             if len(where) >= DEEPEST:
@@ -153,11 +166,16 @@ def checked(content: Any, place: str, most: int | None = None, *, foreign: bool 
             if most is None and isinstance(value, list) and all(map(_are_plain_numbers, value)):
                 continue
             _check_keys(value, where, place)
-            items: Iterable[tuple[Any, Any]] = value.items() if isinstance(value, dict) else enumerate(value)
-            pending.extend(((*where, key), inner) for key, inner in items if not _is_plain(inner, key))
+            pending.append(_inner(where, value))
         elif not foreign:
             raise InvalidInput(f"{place}: {dotted(where)}{_refusal(value, where)}")
     return content
+
+
+def _inner(where: tuple[Step, ...], value: Any) -> Iterator[tuple[tuple[Step, ...], Any]]:
+    """Yield what is to be looked at in a list or a mapping."""
+    items: Iterable[tuple[Any, Any]] = value.items() if isinstance(value, dict) else enumerate(value)
+    yield from (((*where, key), inner) for key, inner in items if not _is_plain(inner, key))
 
 
 def dotted(where: Iterable[Step]) -> str:
@@ -236,8 +254,7 @@ class _RepeatedKey(Exception):
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for place, key in enumerate(keys) if key in keys[:place])
+        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
         raise _RepeatedKey(f'key "{twice}" stands twice')
     return made
 

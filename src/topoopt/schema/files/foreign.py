@@ -25,7 +25,7 @@ class ForeignFile(InvalidInput):
 
 @dataclass(frozen=True, slots=True)
 class ForeignFormat:
-    """A row of the table: description with its article, what to give instead, and how a file is known."""
+    """A row of the table: description with its article, the remedy, and how a file is known."""
 
     words: str
     remedy: str
@@ -60,15 +60,10 @@ def refuse_foreign(data: bytes, place: str) -> None:
     Raises
     ------
     ForeignFile
-        With the format, and what to give instead.
+        With the format and the remedy.
     """
     if (found := foreign_format(data)) is not None:
-        raise ForeignFile(f"{place}: is {found.words}; {with_file(found.remedy, place)}")
-
-
-def with_file(text: str, path: str) -> str:
-    """Return a text with the file's name for the word FILE."""
-    return re.sub(r"\bFILE\b", lambda _: path, text)
+        raise ForeignFile(f"{place}: is {found.words}; {found.remedy}")
 
 
 def foreign_format(data: bytes) -> ForeignFormat | None:
@@ -76,9 +71,10 @@ def foreign_format(data: bytes) -> ForeignFormat | None:
     for one in foreign_formats():
         if one.begins and data.startswith(one.begins):
             return one
-    if b"\0" in data[:1000]:
+    wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    if b"\0" in data[:1000] and not wide:
         return None
-    text = data[:LOOKED_AT].decode("utf-8", "replace").lstrip("\ufeff")
+    text = data[:LOOKED_AT].decode("utf-16" if wide else "utf-8", "replace").lstrip("\ufeff")
     lines = [line[:_LONGEST] for line in text.splitlines()[:_LINES] if line.strip()]
     keys = _keys(text, lines)
     header = next((line for line in lines if not line.startswith("#")), "")

@@ -279,12 +279,14 @@ def _steps(message: str) -> list[Step]:
 
 
 def _line(text: str, steps: Sequence[Step]) -> int:
+    if not steps:
+        return 0
     try:
         return line_in_json(text, steps)
     except ValueError:
         try:
             node = yaml.compose(text, Loader=yaml.SafeLoader)
-        except (yaml.YAMLError, RecursionError):
+        except (yaml.YAMLError, RecursionError, ValueError):
             return 0
         line = 0
         for step in steps:

@@ -1,7 +1,6 @@
 """The words with which people ask, at both doors: keyword arguments in Python, flags on the command line."""
 
 from topoopt.schema.words.arguments import TEXT_LISTS as TEXT_LISTS
-from topoopt.schema.words.arguments import WRONG_FILES as WRONG_FILES
 from topoopt.schema.words.arguments import Amount as Amount
 from topoopt.schema.words.arguments import DescribedWord as DescribedWord
 from topoopt.schema.words.arguments import File as File

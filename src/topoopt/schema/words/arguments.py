@@ -8,6 +8,7 @@ import types
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, wraps
+from importlib import import_module
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Annotated, Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -22,8 +23,18 @@ Vocabulary = TypeVar("Vocabulary", bound=type)
 TEXT_LISTS: dict[str, Callable[[], Iterable[str]]] = {}
 """Lists of names that texts contain as ``{name of the list}``; the packages that have the lists add them."""
 
-WRONG_FILES: dict[str, Callable[[str, str], InvalidInput | None]] = {}
-"""Functions that name the kind of a file that a word (first argument) does not take; a package that knows adds one."""
+_TAKEN: Mapping[str, Sequence[str]] = {
+    "calibration": ("calibration", "device-profile"),
+    "cluster": ("cluster",),
+    "power": ("watts",),
+    "prices": ("prices",),
+    "profile_file": ("device-profile", "flexnet-profile"),
+    "rates": ("rates",),
+    "runs": ("runs",),
+    "trace": ("trace", "request-trace"),
+    "wiring": ("wiring", "plan"),
+}
+"""Kinds of files that a word takes, in every verb that has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +128,9 @@ def checked_arguments(verb: Callable[Parameters, Answer]) -> Callable[Parameters
 def _wrong_file(words: Mapping[str, Any], error: InvalidInput) -> InvalidInput:
     """Return an error that names the kind of a file, where one is about the content of a file of another kind."""
     for name, value in words.items():
-        if isinstance(value, str | os.PathLike) and str(error).startswith(f"{value}: "):
-            found = (wrong(name, os.fspath(value)) for wrong in WRONG_FILES.values())
-            return next(filter(None, found), error)
+        if name in _TAKEN and isinstance(value, str | os.PathLike) and str(error).startswith(f"{value}: "):
+            jobs = import_module("topoopt.jobs")  # a layer above, which knows all kinds
+            return jobs.wrong_kind(os.fspath(value), *_TAKEN[name]) or error
     return error
 
 

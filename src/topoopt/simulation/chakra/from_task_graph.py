@@ -4,6 +4,9 @@ The dependencies in the trace of each rank follow from the edges between tasks.
 
 A task has a node in the trace of every rank that it concerns: its server, both ends of a transfer, the members of a
 collective. An edge becomes a dependency wherever both of its tasks have a node; a transfer waits where it is sent.
+
+A delay before communication, such as the reduction inside each server, is a COMP node of its own, for readers that know
+no other time than that of nodes: on the CPU, since it takes no time of the accelerators' computation.
 """
 
 import struct
@@ -25,6 +28,7 @@ from topoopt.simulation.chakra.trace import (
     COLLECTIVE_WAY,
     COMP,
     DATA_DEPS,
+    DELAY_OF,
     DOUBLE,
     DURATION,
     EIGHT,
@@ -82,8 +86,8 @@ def whole_attribute(name: str, value: int, field: int = UINT64) -> bytes:
     return run_field(ATTR, run_field(ATTR_NAME, name.encode()) + number_field(field, value))
 
 
-ON_ACCELERATOR = whole_attribute("is_cpu_op", 0, BOOL)
-"""Every node of ours runs on an accelerator."""
+ON_ACCELERATOR, ON_CPU = (whole_attribute("is_cpu_op", cpu, BOOL) for cpu in (0, 1))
+"""Where a node runs: delays alone on the CPU."""
 MOST_TRACED = 1_000_000
 """Tasks of a graph whose traces are written: about 200 bytes each."""
 _MICROS = 1e6
@@ -91,11 +95,12 @@ _ID, _WAITS = tag(ID, VARINT), tag(DATA_DEPS, RUN)
 
 
 class _Node(NamedTuple):
-    """A node under construction: rank, and the fields after its number and its dependencies."""
+    """A node under construction: rank, fields after number and dependencies, and those of the delay before it."""
 
     rank: int
     type: int
     rest: bytes
+    delay: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +115,9 @@ def chakra_files(graph: TaskGraph, collective: str = "stepped") -> ChakraFiles:
     """Return the traces of a task graph.
 
     A compute task is a COMP node, a transfer a COMM_SEND and a COMM_RECV, a collective a COMM_COLL node at each member.
-    All nodes of a task have its number, in every trace. What only delays is a METADATA node. ``duration_micros`` is
-    rounded so that the sum over a server's tasks is right to a microsecond; the exact seconds are an attribute, which
-    other readers pass over.
+    All nodes of a task have its number, in every trace, but that of a delay before communication, which is beyond those
+    of all tasks. A barrier is a METADATA node. ``duration_micros`` is rounded so that the sum over a server's tasks is
+    right to a microsecond; the exact seconds are an attribute, which other readers pass over.
 
     Parameters
     ----------
@@ -133,10 +138,14 @@ def chakra_files(graph: TaskGraph, collective: str = "stepped") -> ChakraFiles:
     waits = _waits(graph)
     operators, phases = graph.operator.tolist(), graph.phase.tolist()
     for task, nodes in enumerate(_nodes(graph, names)):
-        begin = _ID + varint(task) + _name(graph, operators[task], phases[task])
+        name = _name(graph, operators[task], phases[task])
         for node in nodes:
-            message = begin + _type(node.type) + waits.get((node.rank, task), b"") + node.rest
-            traces[node.rank].append(framed(message))
+            number, waited = varint(task), waits.get((node.rank, task), b"")
+            if node.delay:
+                later = varint(len(graph) + task)
+                traces[node.rank].append(framed(_ID + later + name + _type(COMP) + waited + node.delay))
+                waited = _WAITS + varint(len(later)) + later
+            traces[node.rank].append(framed(_ID + number + name + _type(node.type) + waited + node.rest))
     groups = {name: list(members) for members, name in names.items()}
     return ChakraFiles(tuple(b"".join(trace) for trace in traces), groups)
 
@@ -165,27 +174,30 @@ def _nodes(graph: TaskGraph, names: dict[tuple[int, ...], str]) -> Iterator[tupl
     for task, row in enumerate(zip(*columns, strict=True)):
         kind, server, duration_s, src, dst, size, accelerator = row
         exact = exact_attribute(EXACT_DURATION, duration_s) if duration_s else b""
+        takes = number_field(DURATION, micros[task]) if micros[task] else b""
+        delay = takes + ON_CPU + whole_attribute(DELAY_OF, task) if duration_s else b""
         if kind == COMPUTE:
-            rest = (number_field(DURATION, micros[task]) if micros[task] else b"") + ON_ACCELERATOR + exact
+            rest = takes + ON_ACCELERATOR + exact
             rest += whole_attribute(ACCELERATOR, accelerator) if accelerator else b""
             yield (_Node(server, COMP, rest),)
         elif kind == COLLECTIVE:
-            yield _collective(graph, task, exact, names)
+            yield _collective(graph, task, (exact, delay), names)
         elif src == dst:
-            yield (_Node(src, METADATA, exact),)
+            yield (_Node(src, COMP if delay else METADATA, delay + exact),)
         else:
             rest = ON_ACCELERATOR + whole_attribute("comm_size", size) + _ends(src, dst)
             rest += whole_attribute("comm_tag", tags[task])
-            yield _Node(src, SEND, rest + exact), _Node(dst, RECV, rest)
+            yield _Node(src, SEND, rest + exact, delay), _Node(dst, RECV, rest)
 
 
 def _collective(
-    graph: TaskGraph, task: int, exact: bytes, names: dict[tuple[int, ...], str]
+    graph: TaskGraph, task: int, seconds: tuple[bytes, bytes], names: dict[tuple[int, ...], str]
 ) -> tuple[_Node, ...]:
-    """Return a node for each member; for a single one only the delay."""
-    members = graph.members(task)
+    """Return a node for each member; for a single one only the delay, or the pause beside other communication."""
+    members, (exact, delay) = graph.members(task), seconds
     if len(members) == 1:
-        return (_Node(members[0], METADATA, exact),)
+        before = delay and graph.collective[task] >= 0
+        return (_Node(members[0], COMP, delay + exact) if before else _Node(members[0], METADATA, exact),)
     name = names.setdefault(members, str(len(names) + 1))
     kind, size = COLLECTIVES[graph.collective[task]], int(graph.size_bytes[task])
     shard = kind == "all-gather"
@@ -194,7 +206,7 @@ def _collective(
     rest += run_field(ATTR, text_attribute("pg_name", name)) + exact
     if shard and size % len(members):
         rest += whole_attribute(EXACT_SIZE, size)
-    return tuple(_Node(member, COLL, rest) for member in members)
+    return tuple(_Node(member, COLL, rest, delay) for member in members)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -218,19 +230,17 @@ def _named(name: str) -> bytes:
 
 
 def _rounded_micros(graph: TaskGraph) -> Ints:
-    """Return whole microseconds of compute tasks whose sums, device after device, are right to one."""
-    micros = np.zeros(len(graph), np.int64)
-    tasks = np.flatnonzero(graph.kind == COMPUTE)
-    device = graph.device[tasks]
-    order = np.argsort(device, kind="stable")
-    exact = np.cumsum(graph.duration_s[tasks][order]) * _MICROS
-    begins = np.flatnonzero(np.diff(device[order], prepend=-1))
+    """Return whole microseconds whose sums, device after device and over all delays, are right to one."""
+    order = np.argsort(graph.device, kind="stable")
+    device, exact = graph.device[order], np.cumsum(graph.duration_s[order]) * _MICROS
+    begins = np.flatnonzero(np.diff(device, prepend=-2))
     before = np.concatenate([[0.0], exact[:-1]])[begins] if len(exact) else exact
     exact -= np.repeat(before, np.diff(np.append(begins, len(exact))))
     until = np.rint(exact)
     last = np.concatenate([[0.0], until[:-1]]) if len(until) else until
     last[begins] = 0.0
-    micros[tasks[order]] = (until - last).astype(np.int64)
+    micros = np.zeros(len(graph), np.int64)
+    micros[order] = (until - last).astype(np.int64)
     return micros
 
 

@@ -1,4 +1,7 @@
-"""Read Chakra's execution traces: one file for each rank, and the file of process groups beside them."""
+"""Read Chakra's execution traces: one file for each rank, and the file of process groups beside them.
+
+Traces of a workload of SimAI, too: rank r on server r, in the order in which SimAI runs its layers.
+"""
 
 import os
 import re
@@ -11,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from topoopt.base.errors import InvalidInput
-from topoopt.schema.files import is_file, read_bytes, read_json
+from topoopt.schema.files import decoding, is_file, read_bytes, read_json, read_text
 from topoopt.simulation.chakra.trace import (
     ATTR,
     ATTR_NAME,
@@ -51,12 +54,14 @@ from topoopt.simulation.chakra.trace import (
     signed,
     whole,
 )
-from topoopt.workloads.recorded import Call, Calls, DeviceTimes, Recording
+from topoopt.workloads.recorded import Call, Calls, DeviceTimes, Recording, SimaiWorkload, simai_workload
 
 _MICRO = 1e-6
 SUFFIX = ".et"
 GROUP_FILES = ("comm_group.json", "comm_groups.json")
 MOST_RANKS = 100_000
+MOST_NODES = 1_000_000
+_NUMBERS = {ours: COLLECTIVE_TYPES.index(theirs) for theirs, ours in reversed(KINDS.items())}
 _NAME = re.compile(r"(.*)\.(\d{1,9})\.et", re.DOTALL)
 _REMEDY = "expected PREFIX.0.et, PREFIX.1.et …, one for each rank"
 
@@ -96,7 +101,7 @@ def parse_chakra(data: bytes, place: str = "trace") -> ChakraTrace:
         If they are no trace, or end too early.
     """
     messages, at = [], 0
-    try:
+    with decoding(place, "no Chakra trace", "write it again"):
         while at < len(data):
             begin = at
             size, at = read_varint(data, at)
@@ -121,8 +126,6 @@ def parse_chakra(data: bytes, place: str = "trace") -> ChakraTrace:
                     f"the first message has a field {field.number}, expected version and attributes"
                 )
         return ChakraTrace(place, version, attributes, tuple(_node(message) for message in messages[1:]))
-    except (ValueError, struct.error) as error:
-        raise InvalidInput(f"{place}: no Chakra trace: {error}; write it again") from None
 
 
 def _files(path: str) -> dict[int, Path]:
@@ -294,3 +297,44 @@ def _by_nodes(traces: ChakraTraces) -> dict[str, tuple[int, ...]]:
         for name in {_group(node) for node in trace.nodes if node.type == COLL} - {""}:
             found.setdefault(name, {})[rank] = None
     return {name: tuple(ranks) for name, ranks in found.items()}
+
+
+def workload_traces(path: str) -> ChakraTraces:
+    """Return the traces of all ranks.
+
+    A collective of weights runs beside later computation; the next layer waits for any other.
+
+    Raises
+    ------
+    InvalidInput
+        As :func:`~topoopt.workloads.recorded.simai_workload`; if there are too many nodes.
+    """
+    workload = simai_workload(read_text(path), path)
+    if (nodes := 2 * len(workload.passes) * workload.ranks) > MOST_NODES:
+        raise InvalidInput(
+            f"{path}: {nodes} nodes of {workload.ranks} ranks, at most {MOST_NODES} are simulated; topoopt traffic and "
+            "plan take it"
+        )
+    groups: dict[str, tuple[int, ...]] = {}
+    ranks = tuple(_trace(workload, rank, groups) for rank in range(workload.ranks))
+    return ChakraTraces(path, ranks, groups)
+
+
+def _trace(workload: SimaiWorkload, rank: int, groups: dict[str, tuple[int, ...]]) -> ChakraTrace:
+    nodes: list[ChakraNode] = []
+    last: tuple[int, ...] = ()
+    for one in workload.passes:
+        phase = "forward" if one.name == "forward" else "backward"
+        name = f"{one.layer} {phase}"
+        nodes.append(ChakraNode(len(nodes), name, COMP, last, 0, {EXACT_DURATION: one.compute_s}))
+        last = (len(nodes) - 1,)
+        members = workload.members(rank, one.group)
+        if one.collective and len(members) > 1:
+            group = f"{one.group} {members[0]}"
+            groups[group] = members
+            said = {"comm_type": _NUMBERS[one.collective], "comm_size": one.size_bytes, "pg_name": group}
+            if one.collective == "all-gather":
+                said[EXACT_SIZE] = one.size_bytes
+            nodes.append(ChakraNode(len(nodes), name, COLL, last, 0, said))
+            last = last if one.name == "weights" else (len(nodes) - 1,)
+    return ChakraTrace(workload.place, "", {}, tuple(nodes))

@@ -2,11 +2,13 @@
 
 A COMP node computes on its rank, one on the CPU on a device of its own. A transfer begins when its COMM_SEND may; a
 COMM_RECV that waits for something itself is done when both are. A collective begins when the nodes of all members may.
-A METADATA node takes no time. Tasks come in the order of the nodes' numbers, then of ranks.
+A METADATA node takes no time. A COMP node that is the delay of communication is no task of its own, since the
+communication says the delay, too. Tasks come in the order of the nodes' numbers, then of ranks.
 """
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -17,6 +19,7 @@ from topoopt.simulation.chakra.trace import (
     COLL,
     COLLECTIVE_TYPES,
     COMP,
+    DELAY_OF,
     EXACT_DURATION,
     EXACT_SIZE,
     INVALID,
@@ -65,6 +68,7 @@ def chakra_task_graph(traces: ChakraTraces) -> TaskGraph:
     """
     for trace in traces.ranks:
         _check(trace)
+    traces = replace(traces, ranks=tuple(map(_without_delays, traces.ranks)))
     alone = (_alone(trace, rank, node) for rank, trace in enumerate(traces.ranks) for node in trace.nodes)
     tasks = list(chain((task for task in alone if task), _transfers(traces), collectives(traces)))
     if not tasks:
@@ -99,13 +103,29 @@ def _check(trace: ChakraTrace) -> None:
                 raise trace.refusal(node, f"waits for node {number}, which the file does not hold")
 
 
+def _without_delays(trace: ChakraTrace) -> ChakraTrace:
+    """Return the trace without delays of communication, which then waits for their predecessors."""
+    said = {node.id for node in trace.nodes if EXACT_DURATION in node.attributes}
+    delays = {
+        node.id: node.waits_for
+        for node in trace.nodes
+        if node.attributes.get(DELAY_OF) in said and node.attributes[DELAY_OF] != node.id
+    }
+    nodes = (
+        replace(node, waits_for=tuple(chain(*(delays.get(one, (one,)) for one in node.waits_for))))
+        for node in trace.nodes
+        if node.id not in delays
+    )
+    return replace(trace, nodes=tuple(nodes)) if delays else trace
+
+
 def _alone(trace: ChakraTrace, rank: int, node: ChakraNode) -> DraftTask | None:
     """Return the task of a node that needs no counterpart, else None."""
     if node.type in (SEND, RECV, COLL):
         return None
     said_s = node.duration_micros / _MICROS
     task = DraftTask(trace, node, rank, COMPUTE, [(rank, node.id)], places(rank, node))
-    if node.type == COMP:
+    if node.type == COMP and node.attributes.get(DELAY_OF) != node.id:
         if (
             not node.duration_micros
             and EXACT_DURATION not in node.attributes
@@ -122,7 +142,7 @@ def _alone(trace: ChakraTrace, rank: int, node: ChakraNode) -> DraftTask | None:
         return task
     task.kind, task.src, task.dst = TRANSFER, rank, rank
     task.duration_s = seconds(trace, node, EXACT_DURATION, 0.0)
-    if node.type not in (INVALID, METADATA):
+    if node.type not in (INVALID, METADATA, COMP):
         if not node.duration_micros:
             kind = "loads" if node.type == MEM_LOAD else "stores"
             raise trace.refusal(

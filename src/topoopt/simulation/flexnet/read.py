@@ -10,7 +10,6 @@ file cannot demand much memory.
 See https://flatbuffers.dev/internals for the layout.
 """
 
-import lzma
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 
 from topoopt.base.arrays import Ints, owners, pointer
 from topoopt.base.errors import InvalidInput
-from topoopt.schema.files import read_bytes
+from topoopt.schema.files import read_bytes, unpacked
 from topoopt.simulation.flexnet.graph import (
     LISTS,
     NUMBERS,
@@ -165,14 +164,6 @@ class Tables:
         return there, self.position[there] + offset[there]
 
 
-_XZ_MAGIC = b"\xfd7zXZ\x00"
-_XZ_MEMORY_BYTES = 128 << 20
-"""Twice the memory of unpacking ``xz -9``."""
-_SMALLEST_LIMIT_BYTES = 64 << 20
-_MOST_PACKING = 100
-"""Task graphs pack about 10 to 1; a file that grows a hundredfold is no task graph."""
-
-
 def read_fbuf(path: str | Path) -> FlexNetGraph:
     """Return the task graph in a ``.fbuf`` or ``.fbuf.xz`` file.
 
@@ -187,8 +178,7 @@ def read_fbuf(path: str | Path) -> FlexNetGraph:
 
 def parse_fbuf(data: bytes, place: str = "task graph") -> FlexNetGraph:
     """Parse a task graph; ``place`` is the prefix of every error."""
-    if data.startswith(_XZ_MAGIC):
-        data = _unpacked(data, place)
+    data = unpacked(data, place)
     if not data:
         raise InvalidInput(f"{place}: is empty, expected a FlexNet task graph (.fbuf)")
     root = buffer_of(data, place).root("root table")
@@ -208,19 +198,6 @@ def parse_fbuf(data: bytes, place: str = "task graph") -> FlexNetGraph:
     graph = FlexNetGraph(place, **numbers, **{name: kind(*lists[name]) for name, kind in kinds.items()})
     check(graph)
     return graph
-
-
-def _unpacked(data: bytes, place: str) -> bytes:
-    limit = max(_SMALLEST_LIMIT_BYTES, _MOST_PACKING * len(data))
-    decoder = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY_BYTES)
-    try:
-        unpacked = decoder.decompress(data, limit)
-    except lzma.LZMAError as error:
-        raise InvalidInput(f"{place}: cannot be unpacked with xz: {error}; copy the file again") from None
-    if decoder.eof:
-        return unpacked
-    reason = "unpacks to more than any task graph" if len(unpacked) >= limit else "ends too early"
-    raise InvalidInput(f"{place}: the xz file {reason}; copy the file again")
 
 
 def _columns(rows: Tables, table: Table) -> list[Any]:

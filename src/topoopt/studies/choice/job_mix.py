@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,11 +13,12 @@ from pydantic import Field
 from topoopt.base.answers import fields_of
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import find_accelerator
-from topoopt.jobs import JobRequest
+from topoopt.jobs import JobRequest, file_kind
 from topoopt.schema.files import Strict, parse_yaml, read_text, validated
 from topoopt.search import job_of
 from topoopt.studies.choice.network import Network
 from topoopt.studies.sweep import request_of
+from topoopt.workloads.transformer import read_config
 
 _WORD = re.compile(r"(?P<job>.*?)(?:@(?P<servers>\d+))?(?::(?P<share>[0-9.eE+-]+|[^:/.]*))?")
 
@@ -49,8 +51,17 @@ class JobShare:
         >>> JobShare("dlrm", 0.4).name, JobShare("jobs/bert.yaml", 0.6, 16).name
         ('dlrm', 'bert@16')
         """
-        short = Path(self.job).stem if "/" in self.job or self.job.endswith((".yaml", ".yml")) else self.job
+        short = _short_name(self.folder, self.job)
         return f"{short}@{self.servers}" if self.servers else short
+
+
+@cache
+def _short_name(folder: str, job: str) -> str:
+    """Return the name of a job: that of the model in a ``config.json``, which lists the parts that are left out."""
+    path = Path(folder, job)
+    if path.suffix.lower() == ".json" and file_kind(str(path)) == "config":
+        return read_config(path).name
+    return Path(job).stem if "/" in job or job.endswith((".yaml", ".yml")) else job
 
 
 Mix = tuple[JobShare, ...]

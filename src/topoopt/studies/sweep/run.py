@@ -1,6 +1,7 @@
 """Runs of a sweep and their DuckDB file: finished and open points, and one-line errors of DuckDB."""
 
 import contextlib
+import errno
 import os
 import re
 import tempfile
@@ -8,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -48,6 +50,8 @@ KEPT_COLUMNS: Mapping[str, str] = {
 """Columns of a row's key, the run that wrote it, its outcome, and the version of topoopt."""
 COLUMNS: Mapping[str, str] = {**SETTING_COLUMNS, **RESULT_COLUMNS, **KEPT_COLUMNS}
 FORMAT = "topoopt-sweep/2"
+SPENT = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFILE)
+"""Errors of the system that DuckDB repeats, and that are no damage."""
 TABLES = ("points", "runs", "attempts")
 """``points``: a row each. ``runs``: every start of a sweep, with its text. ``attempts``: who began which point."""
 _STATEMENTS = (
@@ -276,6 +280,9 @@ def create_database(path: str | Path) -> None:
         raise InvalidInput(f"{path}: the folder {target.parent} does not exist") from None
     except OSError as error:
         raise InvalidInput(f"{path}: cannot be written: {error.strerror or error}") from None
+    except duckdb.Error as error:
+        reason = " ".join(str(error).split()).split(": ")[-1]
+        raise InvalidInput(f"{path}: cannot be written: {reason}") from None
 
 
 def open_database(path: str | Path, *, read_only: bool = False) -> duckdb.DuckDBPyConnection:
@@ -320,6 +327,15 @@ def open_database(path: str | Path, *, read_only: bool = False) -> duckdb.DuckDB
         row = connection.execute("SELECT format FROM about").fetchone()
         if row != (FORMAT,):
             raise InvalidInput(f"{path}: expected results of format {FORMAT}, got {row and row[0]}")
+        found, usual = _shape(connection), _usual_shape()
+        if found != usual:
+            lacks = min(usual.keys() - found.keys(), default="")
+            more = min(found.keys() - usual.keys(), default="")
+            how = f"lacks {lacks}" if lacks else f"has {more}" if more else "its columns are of other kinds"
+            raise InvalidInput(
+                f"{path}: holds results of another shape ({how}), as another version of topoopt writes them; read it "
+                "with that version, or name another file"
+            )
     except duckdb.Error as error:
         connection.close()
         with damage_in_a_line(path):
@@ -332,6 +348,23 @@ def open_database(path: str | Path, *, read_only: bool = False) -> duckdb.DuckDB
         connection.close()
         raise
     return connection
+
+
+def _shape(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[Any, ...]]:
+    """Return by table and column its place and kind, and whether the table has a key."""
+    rows = connection.execute(
+        "SELECT table_name, column_name, column_index, data_type, has_primary_key FROM duckdb_columns() "
+        "JOIN duckdb_tables() USING (table_name)"
+    ).fetchall()
+    return {f"{table}.{column}": tuple(kind) for table, column, *kind in rows if table in TABLES}
+
+
+@cache
+def _usual_shape() -> dict[str, tuple[Any, ...]]:
+    with closing(duckdb.connect()) as connection:
+        for statement in _STATEMENTS:
+            connection.execute(statement)
+        return _shape(connection)
 
 
 def is_damage(error: duckdb.Error) -> bool:
@@ -348,6 +381,11 @@ def damage_in_a_line(path: str | Path) -> Iterator[None]:
     try:
         yield
     except duckdb.Error as error:
+        spent = next((words for words in map(os.strerror, SPENT) if words in str(error)), None)
+        if spent is not None:
+            raise InvalidInput(
+                f"{path}: cannot be written: {spent}; what it has is kept, and the next run goes on with it"
+            ) from None
         if not is_damage(error):
             raise
         reason = " ".join(str(error).split()).split(": ")[-1]

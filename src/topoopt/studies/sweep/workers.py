@@ -6,7 +6,7 @@ Callers that run repeatedly keep them: a start takes about a second of CPU time,
 import os
 import signal
 import socket
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -24,6 +24,7 @@ LOCAL, AUTO = "local", "auto"
 KNOCK_S = 5.0
 _REMEDY = "start one with ray start --head, or say ray=local"
 READY, DONE = "ready", "done"
+MOST_LOSSES = 3
 
 
 def processes(count: int) -> Crew:
@@ -219,7 +220,7 @@ def kept_ray_cluster(address: str, processes: int = 0) -> Iterator[Crew]:
             return
         if not connected:
             connected.append(True)
-            quiet = {"log_to_driver": False, "logging_level": "ERROR"}
+            quiet = {"log_to_driver": False, "logging_level": "CRITICAL"}
             try:
                 if address == LOCAL:
                     ray.init(address=LOCAL, num_cpus=processes or None, include_dashboard=False, **quiet)
@@ -249,6 +250,7 @@ def _ready(address: str) -> Any:
         place = host, int(port)
     # Read when Ray is imported: it would otherwise tell its makers that it is used.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # else it dumps its stacks into the terminal
     try:
         import ray  # noqa: PLC0415 - an extra
     except ImportError:
@@ -269,12 +271,16 @@ def _check_reachable(address: str, host: str, port: int) -> None:
 def _answers(
     ray: Any, tasks: Sequence[Task], on_start: Callable[[Task], None], processes: int
 ) -> Iterator[Answer]:
-    """Submit as many tasks as there are cores, and yield each point as it is computed."""
+    """Submit as many tasks as there are cores, and yield each point as it is computed.
+
+    A point whose worker is lost is computed by another one, and has failed after :data:`MOST_LOSSES` of them.
+    """
     remote = ray.remote(num_cpus=1, max_retries=0, num_returns="streaming")(solve)
     cores = max(int(ray.cluster_resources().get("CPU", 1)), 1)
     most = min(processes, cores) if processes else cores
     pending = deque(tasks)
     running: dict[Any, tuple[Task, deque[Point]]] = {}
+    lost: Counter[str] = Counter()
     while pending or running:
         while pending and len(running) < most:
             task = pending.popleft()
@@ -290,8 +296,15 @@ def _answers(
                 continue
             except ray.exceptions.RayError as error:
                 del running[stream]
-                if len(owed) > 1:
-                    pending.appendleft(Task(tuple(owed)[1:], task.folder))
+                lost[owed[0].digest] += 1
+                again = (
+                    lost[owed[0].digest] < MOST_LOSSES
+                )  # a worker or its host has gone: others take its points
+                rest = tuple(owed)[0 if again else 1 :]
+                if rest:
+                    pending.appendleft(Task(rest, task.folder))
+                if again:
+                    continue
                 lines = [line.strip() for line in str(error).splitlines() if line.strip()]
                 one_line = f"Ray: {lines[0] if lines else type(error).__name__}"[:300]
                 answer = Answer(owed[0], FAILED, one_line, {}, 0.0)

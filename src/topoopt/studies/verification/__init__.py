@@ -8,3 +8,4 @@ from topoopt.studies.verification.verify import CHECKS as CHECKS
 from topoopt.studies.verification.verify import VerificationAnswer as VerificationAnswer
 from topoopt.studies.verification.verify import unread as unread
 from topoopt.studies.verification.verify import verified as verified
+from topoopt.studies.verification.verify import verified_schedule as verified_schedule

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from topoopt.base.answers import Frame, Progress, fields_of, frame, shows_itself
-from topoopt.base.errors import TopoOptError
+from topoopt.base.errors import InvalidInput, TopoOptError
+from topoopt.collectives import run_msccl
 from topoopt.search import iteration_bounds, outcome
 from topoopt.studies.verification.subject import Check, Subject, checked, counted
 from topoopt.studies.verification.traffic_checks import (
@@ -156,8 +157,9 @@ class VerificationAnswer:
     name : str
         File of the subject, or ``plan``.
     kind : str
-        ``plan`` or ``wiring``.
+        ``plan``, ``wiring`` or ``schedule``.
     servers, degree : int
+        For a schedule its ranks, and the most others that one of them sends to.
     checks : tuple of Check
     """
 
@@ -242,6 +244,19 @@ def verified(subject: Subject, on_progress: Progress) -> VerificationAnswer:
 def unread(name: str, reason: str) -> VerificationAnswer:
     """Return the answer for an unreadable plan file: one failed check with the reason."""
     return VerificationAnswer(name, "plan", 0, 0, (Check("file", "1 file", (reason,), 1),))
+
+
+def verified_schedule(name: str, text: str) -> VerificationAnswer:
+    """Return the answer for a file of MSCCL: it is run, and every chunk arrives where it belongs, or not."""
+    try:
+        ran = run_msccl(text)
+    except InvalidInput as error:
+        reason = str(error).removeprefix("msccl: ")
+        return VerificationAnswer(name, "schedule", 0, 0, (Check("schedule", "1 file", (reason,), 1),))
+    looked_at = f"{ran.collective}: {counted(ran.messages, 'message')} on {counted(ran.channels, 'channel')}"
+    wrong = (f"{counted(ran.missing, 'chunk')} did not arrive, or arrived wrong",) if ran.missing else ()
+    check = Check("schedule", looked_at, wrong, len(wrong))
+    return VerificationAnswer(name, "schedule", ran.ranks, ran.peers, (check,))
 
 
 def _same(name: str, said: Any, found: Any) -> _Row:

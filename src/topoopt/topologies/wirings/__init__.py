@@ -13,6 +13,7 @@ from topoopt.topologies.wirings.file_model import EXPORTED as EXPORTED
 from topoopt.topologies.wirings.file_model import PortedLinks as PortedLinks
 from topoopt.topologies.wirings.file_model import ports_by_rings as ports_by_rings
 from topoopt.topologies.wirings.file_model import ports_in_order as ports_in_order
+from topoopt.topologies.wirings.ns3_topology import is_ns3_topology as is_ns3_topology
 from topoopt.topologies.wirings.search import FAMILY_NAMES as FAMILY_NAMES
 from topoopt.topologies.wirings.search import LIFTED as LIFTED
 from topoopt.topologies.wirings.search import OBJECTIVES as OBJECTIVES

@@ -44,14 +44,14 @@ from topoopt.topologies.wirings.foreign_graph import (
 )
 from topoopt.topologies.wirings.link_list import listed_graph, listed_wiring, refuse_parts
 from topoopt.topologies.wirings.ns3_topology import is_ns3_topology, ns3_graph
+from topoopt.topologies.wirings.patch_list import is_patch_list, patch_list_graph
 from topoopt.topologies.wirings.switched_graph import switched_topology
 
 _MOST_NAMED = 4  # lines of a server's other cables
 SYNTAX = "node-link JSON"
-_KEYS = ("edges", "links")  # networkx 3.6 writes the first, and before that it was the second
-_REMARKS = r"(?:\s+|//[^\n]*\n|/\*.*?\*/|\#[^\n]*\n)*"
+_KEYS = ("edges", "links")  # networkx writes the first since 3.4, and the second before; exports have both
 _DOT = re.compile(
-    rf"{_REMARKS}(?:strict\s+)?(?:di)?graph\b[^\[\]\n]*\s*\{{|{_REMARKS}(?:strict\s+)?(?:di)?graph\s*\{{",
+    r"(?:\s++|//[^\n]*+\n|/\*.*?\*/|\#[^\n]*+\n)*+(?:strict\s+)?(?:di)?graph\b[^\[\]\n{]*+\s*+\{",
     re.DOTALL | re.IGNORECASE,
 )
 _GML = re.compile(r"\s*(?:Creator\b[^\n]*\n\s*)?graph\s*\[", re.IGNORECASE)
@@ -77,18 +77,24 @@ def write_wiring_file(path: str | Path, wiring: DirectWiring, ports: PortedLinks
 
 
 def wiring_attributes(wiring: DirectWiring, ports: PortedLinks) -> dict[str, Any]:
-    """Return the graph attributes of a wiring file."""
+    """Return the graph attributes of a wiring file; servers may have more ports than the wiring needs."""
+    degree = int(max(wiring.degree, 1 + ports.src_port.max(initial=0), 1 + ports.dst_port.max(initial=0)))
     return {
         "format": FORMAT,
         **fields_of(wiring, "servers", "degree", "links", "family", "group", "recipe"),
+        "degree": degree,
         "interfaces_per_panel": ports.interfaces_per_panel,
-        "idle": list(free_ports(wiring.servers, wiring.degree, wiring.links, _taken(ports, wiring.links))),
+        "idle": list(free_ports(wiring.servers, degree, wiring.links, _taken(ports, wiring.links))),
         "rings": [{"walk": ring.walk.tolist(), "share": ring.share} for ring in wiring.rings],
     }
 
 
 def read_wiring_file(
-    path: str | Path, links: str | None = None, degree: int | None = None, only_listed: bool = False
+    path: str | Path,
+    links: str | None = None,
+    degree: int | None = None,
+    only_listed: bool = False,
+    regular: bool = True,
 ) -> tuple[DirectWiring, PortedLinks | None]:
     """Return the wiring of a file, and the ports of its links, if the file has them.
 
@@ -103,10 +109,11 @@ def read_wiring_file(
         ``duplex``: each link is a cable. ``directed``: a fiber from the first to the second. By default as in the
         file, else duplex; if the file has the reverse of every link, each such pair is one cable.
     degree : int, optional
-        Ports of a server; of fewer links, ports are idle. 0: those of the server with most links. By default all
-        servers must have equally many links.
+        Ports of a server; of fewer links, ports are idle.
     only_listed : bool
         Whether these two apply only to files without them, and are not compared with those of others.
+    regular : bool
+        Whether servers with fewer links than others are refused where no ``degree`` is given; else ports are idle.
 
     Raises
     ------
@@ -123,14 +130,14 @@ def read_wiring_file(
         if said != FORMAT:
             graph = foreign_graph(text, document, path)
             if graph.says.get("format") != EXPORTED:
-                return listed_wiring(graph, links, degree, only_listed)
+                return listed_wiring(graph, links, degree, only_listed, regular)
             document = exported_document(graph)
         made, ports = written_wiring(checked(document, place), text, place)
     except InvalidInput as error:
         raise InvalidInput(with_line(str(error), text, place)) from None
     given: tuple[tuple[str, Any, Any], ...] = (("links", links, made.links), ("degree", degree, made.degree))
     for word, asked, has in given:
-        if asked not in (None, 0, has) and not only_listed:
+        if asked not in (None, has) and not only_listed:
             raise InvalidInput(f"{word}: {path} says {has}, got {asked}; leave it out")
     return made, ports
 
@@ -218,6 +225,8 @@ def foreign_graph(text: str, document: Any, path: str | Path = "") -> ForeignGra
         return node_link_graph(document)
     if text.lstrip().startswith("<"):
         return graphml_graph(text)
+    if is_patch_list(text):
+        return patch_list_graph(text)
     if Path(path).suffix.lower() in _DOT_FILES or _DOT.match(text):
         return dot_graph(text)
     if _GML.match(text):
@@ -239,9 +248,14 @@ def node_link_graph(content: Any) -> ForeignGraph:
         return ForeignGraph(SYNTAX, (), tuple(_links(content, "")))
     if str(content.get("schema", "")).startswith("topoopt-plan/"):
         raise InvalidInput("is a plan; give the wiring file that topoopt topology writes of it")
-    key = next((one for one in _KEYS if isinstance(content.get(one), list)), None)
-    if key is None:
+    keys = [one for one in _KEYS if isinstance(content.get(one), list)]
+    if not keys:
         raise InvalidInput("expected a list of links (edges or links), each with source and target")
+    key = keys[0]
+    if any(content[other] != content[key] for other in keys):
+        raise InvalidInput(
+            "edges and links differ; they are the same list for two kinds of readers, keep one"
+        )
     nodes, said, directed = content.get("nodes"), content.get("graph"), content.get("directed")
     return ForeignGraph(
         SYNTAX,

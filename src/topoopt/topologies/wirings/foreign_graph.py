@@ -7,6 +7,7 @@ graphs and edges without an end. Here a mistake has its line, entities are refus
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any
 from xml.parsers import expat
 
@@ -77,6 +78,10 @@ _PORTS = (
     ("source_port", "sourceport", "src_port", "port_a"),
     ("target_port", "targetport", "dst_port", "port_b"),
 )
+LINK_WORDS = (*_BANDWIDTH, *_LATENCY, *_PORTS[0], *_PORTS[1])
+"""Attributes of a link that are read."""
+_MEANT = dict.fromkeys(("capacity", "rate", "link_rate", "link_speed", "throughput"), "bandwidth")
+_NEAR = 0.82  # letters that are alike: 8 of the 9 in badnwidth
 SYNTAX = "GraphML"
 _NUMBERS = {"int": int, "long": int, "float": float, "double": float}
 _NODE_LABEL = "NodeLabel"  # where yEd keeps what it shows
@@ -255,6 +260,26 @@ def _bps(value: Any, place: str, scale: float) -> float:
     return _number(value, place, scale, parse_bandwidth, _LEAST_BPS, np.inf, "100Gbps")
 
 
+def refuse_misspelled(link: ForeignLink) -> None:
+    """Refuse attributes that are not read and are nearly, or mean, ones that are.
+
+    Raises
+    ------
+    InvalidInput
+        With the place of the link.
+    """
+    for word in link.says:
+        if word.lower() not in LINK_WORDS and (near := meant(word.lower(), LINK_WORDS, _NEAR)):
+            raise InvalidInput(
+                f'{link.place}: unknown "{word[:LONGEST_NAME]}"; did you mean {near}? Or leave it out'
+            )
+
+
+def meant(word: str, known: Sequence[str], alike: float) -> str | None:
+    """Return the known word that another one means, or is nearest to by a share of letters that are alike."""
+    return _MEANT.get(word) or next(iter(get_close_matches(word, known, 1, alike)), None)
+
+
 def bandwidth_of_links(links: Sequence[ForeignLink]) -> float | None:
     """Return the bandwidth in bits/s that all links have, None if none has one.
 
@@ -337,7 +362,9 @@ def _number(
 ) -> float:
     """Return a value with its unit; a number alone is bits/s or seconds, unless the attribute's name has a unit."""
     text = str(value).strip()
-    if isinstance(value, bool) or not re.fullmatch(r"[-+]?\d*\.?\d+(?:[eE][-+]?\d+)?", text):
+    if isinstance(value, bool) or not re.fullmatch(
+        r"[-+]?(?:\d++(?:\.\d++)?|\.\d++)(?:[eE][-+]?\d++)?", text
+    ):
         return parse(text, place)
     number = float(text) * scale
     if not max(least, 0.0) <= number <= most or (least and number <= 0):

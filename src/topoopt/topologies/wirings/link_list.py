@@ -21,14 +21,18 @@ from topoopt.topologies.direct_wiring import DirectWiring, wiring_of_arcs
 from topoopt.topologies.metrics import hops_from, trees_to
 from topoopt.topologies.wirings.file_model import PortedLinks
 from topoopt.topologies.wirings.foreign_graph import (
+    LINK_WORDS,
     ForeignGraph,
     ForeignLink,
     ForeignNode,
     bandwidth_of_links,
     latency_of_links,
+    meant,
     node_name,
     ports_of_links,
+    refuse_misspelled,
 )
+from topoopt.topologies.wirings.switched_graph import is_switch
 
 SYNTAX = "list of links"
 _FROM = ("source", "src", "from", "source_server", "server_a", "node_a", "from_server", "host_a", "a_server")
@@ -36,15 +40,41 @@ _TO = (
     *("target", "dst", "destination", "to", "target_server", "server_b", "node_b", "to_server", "host_b"),
     "b_server",
 )
+_REMARKS = (
+    *(
+        "id",
+        "name",
+        "label",
+        "comment",
+        "comments",
+        "note",
+        "notes",
+        "description",
+        "color",
+        "status",
+        "weight",
+        "key",
+    ),
+    *(
+        "cable",
+        "cable_id",
+        "cable_type",
+        "type",
+        "media",
+        "length",
+        "length_m",
+        "panel",
+        "rack",
+        "rack_a",
+        "rack_b",
+    ),
+    *("ocs", "nic_a", "nic_b", "circuit_id", "action", "step"),
+)
+"""Columns about a link that are passed over; the last ones are those of a patch list."""
 _TWO = 2
 _NUMBERS = re.compile(r"\s*(\d+)\s*(?:->|--|-)\s*(\d+)\s*")
-_ARROW = re.compile(r"\s*(?:->|--|—|–)\s*|\s+-\s+")
-_OF_NETWORKX = re.compile(r"(.*?)\s*(\{.*\})\s*")  # write_edgelist puts a dictionary behind each
+_ARROW = re.compile(r"->|--|—|–|(?<=\s)-(?=\s)")
 _Line = tuple[int, str]
-_KINDS = ("type", "kind", "role", "node_type", "device", "device_type", "category", "class")
-_SWITCHES = re.compile(
-    r".*switch.*|router|leaf|spine|tor|ocs|core|aggregation|patch.?panel|panel", re.IGNORECASE
-)
 _NAMES = ("name", "label", "hostname")
 _NO_LABEL = ("", r"\N")  # what Graphviz writes for the name itself
 
@@ -67,7 +97,11 @@ _Row = tuple[ForeignLink, int, int]  # a link, its two ends
 
 
 def listed_wiring(
-    graph: ForeignGraph, links: str | None, degree: int | None, only_listed: bool = False
+    graph: ForeignGraph,
+    links: str | None,
+    degree: int | None,
+    only_listed: bool = False,
+    regular: bool = True,
 ) -> tuple[DirectWiring, PortedLinks | None]:
     """Return the wiring of such a file, and the ports of its links if all are given; see ``read_wiring_file``."""
     if not graph.links:
@@ -75,6 +109,7 @@ def listed_wiring(
     numbers = numbered(graph)
     rows = [(link, numbers.number[link.ends[0]], numbers.number[link.ends[1]]) for link in graph.links]
     for link, a, b in rows:
+        refuse_misspelled(link)
         if a == b:
             raise InvalidInput(f"{link.place}: {numbers.shown(a)} is linked to itself; name two servers")
     said = None if graph.directed is None else ("directed" if graph.directed else "duplex")
@@ -91,7 +126,7 @@ def listed_wiring(
         recipe["said"] = "every cable both ways"
     directed = kind == "directed"
     servers = len(numbers.number)
-    port_count = _checked_ports(rows, numbers, servers, directed, degree)
+    port_count = _checked_ports(rows, numbers, directed, degree, regular)
     src, dst = np.array([(a, b) for _, a, b in rows], np.int64).T
     arcs = (src, dst) if directed else (np.concatenate([src, dst]), np.concatenate([dst, src]))
     made = wiring_of_arcs(GIVEN, kind, servers, port_count, arcs, recipe)
@@ -125,16 +160,17 @@ def _ports(
 
 
 def _checked_ports(
-    rows: Sequence[_Row], numbers: Numbering, servers: int, directed: bool, degree: int | None
+    rows: Sequence[_Row], numbers: Numbering, directed: bool, degree: int | None, regular: bool
 ) -> int:
     """Return the ports of a server; refuse the link for which one has none left, and servers that have other ports."""
+    servers = len(numbers.number)
     out, into = [0] * servers, [0] * servers
     for link, a, b in rows:
         for taken, server, way in ((out, a, "out"), (into, b, "in")):
             taken[server] += 1
             if not directed:
                 (into if taken is out else out)[server] += 1
-            if degree and taken[server] > degree:
+            if degree is not None and taken[server] > degree:
                 raise InvalidInput(
                     f"{link.place}: {numbers.shown(server)} has {degree} ports {way}, and this would be port "
                     f"{taken[server]}; give it fewer links, or a larger degree"
@@ -152,7 +188,7 @@ def _checked_ports(
         server = out.index(most) if most in out else into.index(most)
         raise InvalidInput(f"{numbers.shown(server)} has {most} ports, expected at most {MOST['degree']}")
     usual = int(np.bincount(out + into).argmax())
-    for server in range(servers if degree is None else 0):
+    for server in range(servers if degree is None and regular else 0):
         for way, count in (("out", out[server]), ("in", into[server])):
             if count != usual:
                 raise InvalidInput(
@@ -174,13 +210,14 @@ def numbered(graph: ForeignGraph) -> Numbering:
     InvalidInput
         For a switch, a node twice or not declared, a gap in numbers that nothing declares, and too many servers.
     """
-    for node in graph.nodes:
-        for word, value in node.says.items():
-            if word.lower() in _KINDS and isinstance(value, str) and _SWITCHES.fullmatch(value.strip()):
-                raise InvalidInput(
-                    f"{node.place}: node {node.name} is a switch ({word} {shown(value)}), and a wiring joins servers "
-                    "directly; leave switches out; fabrics with switches have names, such as fat-tree"
-                )
+    said = {node.name: node.says for node in graph.nodes}
+    places = {end: link.place for link in reversed(graph.links) for end in link.ends}
+    for name, place in (places | {node.name: node.place for node in graph.nodes}).items():
+        if is_switch(name, said.get(name, {})):
+            raise InvalidInput(
+                f"{place}: node {name} is a switch or a NIC, and a wiring joins servers directly; leave those out, or "
+                "rename it; topoopt collective takes them, and fabrics with switches have names, such as fat-tree"
+            )
     declared = [node.name for node in graph.nodes]
     if len(set(declared)) < len(declared):
         again = next(node for index, node in enumerate(graph.nodes) if node.name in declared[:index])
@@ -277,20 +314,43 @@ def listed_graph(text: str) -> ForeignGraph:
     # the sign that stands in every line, as a table has it; "" for blanks and arrows
     separator = next((sign for sign in ",;\t" if all(sign in line for _, line in lines)), "")
     columns = [word.lower().replace(" ", "_") for word in _fields(lines[0], separator)]
-    found = [[columns.index(word) for word in words if word in columns] for words in (_FROM, _TO)]
-    ends = (found[0][0], found[1][0]) if all(found) else None
-    if ends is not None:
+    found = [[column for column, word in enumerate(columns) if word in words] for words in (_FROM, _TO)]
+    if any(found):
+        _check_columns(f"line {lines[0][0]}", columns, found)
+        ends = found[0][0], found[1][0]
         return ForeignGraph(SYNTAX, (), tuple(_tabled(lines[1:], separator, columns, ends)))
     return ForeignGraph(SYNTAX, (), tuple(_pairs(lines, separator)))
+
+
+def _check_columns(place: str, columns: Sequence[str], found: Sequence[Sequence[int]]) -> None:
+    """Refuse a header that does not name each end once, or has columns that are unknown or stand twice."""
+    known = (*_FROM, *_TO, *LINK_WORDS, *_REMARKS)
+    for number, word in enumerate(columns):
+        if word not in known:
+            near = meant(word, (*_FROM[:1], *_TO[:1], *LINK_WORDS), 0.6)
+            hint = (
+                f"did you mean {near}? Or "
+                if near
+                else "expected such as source, target, bandwidth, latency; "
+            )
+            raise InvalidInput(
+                f"{place}: unknown column {shown(word)}; {hint}leave it out, or name it comment"
+            )
+        if word in columns[:number]:
+            raise InvalidInput(f"{place}: column {shown(word)} stands twice")
+    for words, there in zip((_FROM, _TO), found, strict=True):
+        if len(there) != 1:
+            said = ", ".join(columns[column] for column in there) or "none"
+            raise InvalidInput(f"{place}: expected one column {words[0]}, got {said}")
 
 
 def _fields(line: _Line, separator: str) -> list[str]:
     number, text = line
     if not separator:
         return [
-            word
+            word.strip()
             for word in (_ARROW.split(text) if _ARROW.search(text) else re.split(r"[\s,;]+", text))
-            if word
+            if word.strip()
         ]
     try:
         return [word.strip() for word in next(csv.reader([text], delimiter=separator, strict=True))]
@@ -317,9 +377,9 @@ def _tabled(
 def _pairs(lines: list[_Line], separator: str) -> Iterator[ForeignLink]:
     for number, line in lines:
         place = f"line {number}"
-        behind = _OF_NETWORKX.fullmatch(line)
-        text = behind[1] if behind else line
-        says = _dictionary(behind[2], place) if behind else {}
+        behind = "{" in line and line.endswith("}")  # write_edgelist of networkx puts a dictionary there
+        text = line.partition("{")[0].strip() if behind else line
+        says = _dictionary(line[line.index("{") :], place) if behind else {}
         numbers = _NUMBERS.fullmatch(text)
         fields = [numbers[1], numbers[2]] if numbers else _fields((number, text), "" if behind else separator)
         if len(fields) != _TWO or not all(fields):

@@ -23,7 +23,7 @@ from topoopt.base.units import format_bandwidth, parse_bandwidth
 from topoopt.topologies.wirings.foreign_graph import ForeignGraph, ForeignLink, ForeignNode
 
 SYNTAX = "ns-3 topology"
-_HEAD = re.compile(r"\s*\d+\s+\d+\s+\d+(?:\s+\d+\s+\d+\s+\w+)?[^\S\n]*\n")
+_HEAD = re.compile(r"\s*\d+[ \t]+\d+[ \t]+\d+(?:[ \t]+\d+[ \t]+\d+[ \t]+\w+)?[ \t]*\r?\n")
 _LINK = re.compile(
     r"(\d{1,9})\s+(\d{1,9})\s+(\d[\d.e+]*[kMGT]?bps)\s+(\d[\d.e+-]*[munp]?s)(?:\s+\S+)?", re.IGNORECASE
 )

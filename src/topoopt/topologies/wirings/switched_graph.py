@@ -16,7 +16,8 @@ _SWITCHES = re.compile(
     r".*switch.*|router|leaf|spine|tor|ocs|core|aggregation|nic|hca|patch.?panel|panel", re.IGNORECASE
 )
 _SWITCH_NAME = re.compile(
-    r"(?:^|.*[^a-z])(?:tor|leaf|spine|router|nic|hca|ib|mlx\d*|(?:nv|ib)?switch)[-_. ]?\d*", re.IGNORECASE
+    r"(?:(?:^|.*[^a-z])(?:tor|leaf|spine|router|nic|hca|mlx\d*|(?:nv|ib)?switch)|.*[^a-z]ib)[-_. ]?\d*",
+    re.IGNORECASE,
 )
 MOST_PORTS = 4096
 """Ports of a link: its bandwidth as a multiple of the largest that divides all."""

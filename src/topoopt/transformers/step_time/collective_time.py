@@ -24,8 +24,9 @@ from topoopt.transformers.step_time.calibration import Calibration, peak_rates
 from topoopt.transformers.system import System
 from topoopt.workloads import RING_PASSES, bus_bandwidth_factor
 
-WITH_FLASH_ATTENTION_2 = ("Volta", "Turing", "Ampere", "Ada")
-"""Architectures for which FlashAttention 2 is the fastest fused attention."""
+WITH_FLASH_ATTENTION_2 = ("Volta", "Turing", "Ampere", "Ada", "Blackwell GB")
+"""Beginnings of the architectures for which FlashAttention 2 is the fastest fused attention: of Blackwell, not the
+parts for data centers."""
 BARE_EXPONENTIALS = 0.67
 """Share of the exponentials that matrix products do not hide in newer kernels (``benchmarks/attention_kernels.py``)."""
 PRODUCTS_OF_AN_EXPONENTIAL = {"Blackwell": 128.0}

@@ -19,17 +19,20 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.limits import LARGEST, MOST, whole_or_digits
-from topoopt.schema.files import is_file
+from topoopt.schema.files import decoding, is_file
 from topoopt.workloads.operator_graph import Operator, OperatorGraph, Weight
 from topoopt.workloads.operator_timer import TWO_GRADIENTS
 from topoopt.workloads.programs import tensor_program as roles
-from topoopt.workloads.programs.program_files import SUFFIX, read_exported, read_onnx
+from topoopt.workloads.programs.onnx_model import SUFFIX, read_onnx
+from topoopt.workloads.programs.program_files import read_exported
 from topoopt.workloads.programs.tensor_program import ProgramNode, Tensor, TensorProgram, flops_of
 from topoopt.workloads.zoo.layers import FLOAT_BYTES, INDEX_BYTES
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,8 @@ class Value:
     is_number: bool = True
 
 
+MOST_ORIGINS = 2_000_000
+"""Origins of all tensors together; a tensor of a large language model has a few."""
 NOTHING = Value()
 """A constant, or an omitted argument."""
 
@@ -63,6 +68,7 @@ class Flow:
 
     def __init__(self, program: TensorProgram) -> None:
         self.program = program
+        self.met = 0
         self._values = {name: Value(weights=(name,)) for name in program.parameters}
         for name in program.data:
             self._values[name] = Value(is_live=True, is_number=program.tensors[name].is_floating)
@@ -73,11 +79,21 @@ class Flow:
 
     def producers(self, node: ProgramNode) -> tuple[int, ...]:
         """Return the operators that a call reads, each once."""
-        return tuple(dict.fromkeys(one for name in node.inputs for one in self.value(name).producers))
+        return self._each(node, [self.value(name).producers for name in node.inputs])
 
     def weights(self, node: ProgramNode) -> tuple[str, ...]:
         """Return the parameters that a call reads, each once."""
-        return tuple(dict.fromkeys(one for name in node.inputs for one in self.value(name).weights))
+        return self._each(node, [self.value(name).weights for name in node.inputs])
+
+    def _each(self, node: ProgramNode, origins: Sequence[tuple[T, ...]]) -> tuple[T, ...]:
+        """Return all origins, each once; refuse a file in which every call has more of them than the one before."""
+        self.met += sum(map(len, origins))
+        if self.met > MOST_ORIGINS:
+            raise InvalidInput(
+                f"{self.program.place}: {node.operator} {node.label}: the tensors up to here are made of weights and "
+                f"operators in more than {MOST_ORIGINS:,} ways; write the model down as a list of operators"
+            )
+        return tuple(dict.fromkeys(one for these in origins for one in these))
 
     def numbers(self, node: ProgramNode) -> tuple[str, ...]:
         """Return the inputs of a call that depend on data and have gradients."""
@@ -305,8 +321,9 @@ def operators_of_program(
         If operators are unknown (all of them are named), or nothing remains to train.
     """
     maker = _Maker(program, samples)
-    for node in program.nodes:
-        maker.take(node)
+    with decoding(program.place, "a call cannot be counted", "export the model again"):
+        for node in program.nodes:
+            maker.take(node)
     strange = maker.strange
     if +strange and unknown != UNKNOWN_AS_BYTES:
         named = ", ".join(f"{operator} ({count})" for operator, count in sorted((+strange).items()))

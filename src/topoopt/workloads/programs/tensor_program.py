@@ -141,7 +141,7 @@ class TensorProgram:
 
 ROWWISE_FLOPS = 5.0
 """Maximum or mean, difference, exponential or square, sum, quotient."""
-EQUATION = re.compile(r"\s*([a-zA-Z.,\s]+)->([a-zA-Z.\s]*)\s*")
+EQUATION = re.compile(r"([a-zA-Z.,\s]+)->([a-zA-Z.\s]*)")
 Tensors = Sequence[Tensor]
 
 

@@ -67,7 +67,7 @@ def as_profiler_trace(place: str, content: Mapping[str, Any], files: int = 1) ->
     Raises
     ------
     InvalidInput
-        If its collectives have neither attributes nor sizes among their inputs, their groups cannot be told apart, or
+        If its collectives have neither attributes nor sizes among their inputs, their groups cannot be known, or
         its rank is missing.
     """
     nodes = [node for node in content["nodes"] if isinstance(node, Mapping)]
@@ -104,7 +104,7 @@ def _step(node: Mapping[str, Any]) -> str:
 
 
 def _said(place: str, content: Mapping[str, Any], node: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a collective says, in the words of the profiler; nothing of one that moves nothing, without sizes."""
+    """Return a collective in the words of the profiler; nothing of one that moves nothing, without sizes."""
     rows = node.get("attrs")
     said = {
         _ATTRIBUTES[row["name"]]: row.get("value")

@@ -31,16 +31,16 @@ from topoopt.workloads.recorded.recording import (
     Recording,
 )
 
-_WHO = r"([^\s:()\[\]]+):(\d+):\d+ \[(\d+)\] (?:\d+ )?NCCL INFO "
-"""Host, process and device; RCCL may write a time behind them."""
+_WHO = r"(?<![^\s:()\[\]])([^\s:()\[\]]+):(\d{1,12}):\d{1,12} \[(\d{1,6})\] (?:\d{1,20} )?NCCL INFO "
+"""Host, process and device; RCCL may write a time behind them. A host begins where a word does, for speed."""
 _CALL = re.compile(
     _WHO
-    + r"(\w+): opCount \w+ sendbuff \S+ recvbuff \S+ (?:acc \S+ )?count (\d+) datatype (\d+) op \d+ root (-?\d+) "
-    r"comm (0x[0-9a-fA-F]+) \[nranks=(\d+)\]"
+    + r"(\w+): opCount \w+ sendbuff \S+ recvbuff \S+ (?:acc \S+ )?count (\d{1,16}) datatype (\d{1,6}) op \d+ "
+    r"root (-?\d{1,12}) comm (0x[0-9a-fA-F]+) \[nranks=(\d{1,12})\]"
 )
-_MADE = re.compile(
-    _WHO + r".*?\bcomm (0x[0-9a-fA-F]+) rank (\d+) nranks (\d+) (.*?) ?- Init (?:START|COMPLETE)"
-)
+_FROM = re.compile(_WHO)
+_RANK = re.compile(r"\bcomm (0x[0-9a-fA-F]+) rank (\d{1,12}) nranks (\d{1,12}) ")
+_MADE = re.compile(r"- Init (?:START|COMPLETE)")
 _NAME = re.compile(r"\bcommId (0x0*[1-9a-fA-F][0-9a-fA-F]*)")
 _SPLIT = re.compile(r"\bparent (0x[0-9a-fA-F]+) splitCount (\d+) color (-?\d+)")
 
@@ -227,7 +227,7 @@ def _natural(name: str) -> tuple[tuple[int, int | str], ...]:
 
 def is_nccl_log(text: str) -> bool:
     """Return whether text has lines of NCCL's log."""
-    return re.search(_WHO, text) is not None
+    return _FROM.search(text) is not None
 
 
 def nccl_lines(lines: Iterable[str]) -> Iterator[MadeLine | CallLine]:
@@ -240,9 +240,14 @@ def nccl_lines(lines: Iterable[str]) -> Iterator[MadeLine | CallLine]:
             who = Process(host, int(process), int(device))
             named = Communicator(host, who.process, pointer)
             yield CallLine(who, named, operation, int(count), int(datatype), int(root), int(ranks))
-        elif "- Init" in line and (made := _MADE.search(line)):
-            host, process, device, pointer, rank, ranks, rest = made.groups()
-            who = Process(host, int(process), int(device))
+        elif (
+            "- Init" in line
+            and (begins := _FROM.search(line))
+            and (made := _RANK.search(line, begins.end()))
+            and (ends := _MADE.search(line, made.end()))
+        ):
+            (host, process, device), (pointer, rank, ranks) = begins.groups(), made.groups()
+            who, rest = Process(host, int(process), int(device)), line[made.end() : ends.start()]
             name, split = _NAME.search(rest), _SPLIT.search(rest)
             yield MadeLine(
                 who,

@@ -1,12 +1,11 @@
 """A recording from its files: one log, one trace, or a folder with those of all processes."""
 
 import os
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
 from topoopt.base.errors import InvalidInput
-from topoopt.schema.files import is_file, parse_json, read_bytes
+from topoopt.schema.files import is_file, parse_json, read_bytes, unpacked
 from topoopt.workloads.recorded.execution_trace import as_profiler_trace, is_execution_trace
 from topoopt.workloads.recorded.nccl_log import is_nccl_log, nccl_recording
 from topoopt.workloads.recorded.pytorch_traces import is_profiler_trace, profiler_recording
@@ -14,10 +13,7 @@ from topoopt.workloads.recorded.recording import Recording
 from topoopt.workloads.recorded.simai_workload import begins_as_workload, simai_recording
 
 MOST_FILES = 100_000
-_GZIP = b"\x1f\x8b"
-_MOST_PACKING = 100
-"""Traces pack about 20 to 1."""
-_SMALLEST_LIMIT_BYTES = 64 << 20
+_HEAD_BYTES = 1 << 20
 _EXPECTED = "expected NCCL's logs, or traces of PyTorch"
 
 
@@ -51,8 +47,10 @@ def recorded_files(path: str) -> tuple[str, ...]:
 
 def is_recorded(data: bytes) -> bool:
     """Return whether the bytes of a file look like a log of NCCL or a trace of ``torch.profiler``, packed or not."""
-    if data.startswith(_GZIP):
-        data = zlib.decompressobj(31).decompress(data, 1 << 20) if len(data) > 18 else b""
+    try:
+        data = unpacked(data, "", _HEAD_BYTES)
+    except InvalidInput:
+        return False
     text = data.decode("utf-8", "replace")
     return '"traceEvents"' in text if text.lstrip().startswith("{") else is_nccl_log(text)
 
@@ -86,19 +84,7 @@ def unpacked_text(path: str) -> str:
     InvalidInput
         If it cannot be read or unpacked, or grows more than a hundredfold.
     """
-    data = read_bytes(path)
-    if not data.startswith(_GZIP):
-        return data.decode("utf-8", "replace")
-    limit = max(_SMALLEST_LIMIT_BYTES, _MOST_PACKING * len(data))
-    decoder = zlib.decompressobj(31)
-    try:
-        text = decoder.decompress(data, limit)
-    except zlib.error as error:
-        raise InvalidInput(f"{path}: cannot be unpacked with gzip: {error}; copy the file again") from None
-    if not decoder.eof:
-        reason = "is cut short" if len(text) < limit else f"grows beyond {_MOST_PACKING} times its size"
-        raise InvalidInput(f"{path}: the gzip file {reason}; copy the file again")
-    return text.decode("utf-8", "replace")
+    return unpacked(read_bytes(path), path).decode("utf-8", "replace")
 
 
 def _traces(texts: Sequence[tuple[str, str]]) -> list[tuple[str, dict[str, object]]]:

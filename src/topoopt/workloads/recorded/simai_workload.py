@@ -1,4 +1,4 @@
-"""Workloads of SimAI, which AICB and ``topoopt export`` write: the layers of a training step, and who sends what.
+"""Workloads of SimAI, which AICB and ``topoopt export`` write: the layers of a training step, and what is sent.
 
 The first line has the degrees of parallelism, the second the number of layers. A layer is a line: its name, -1, and of
 the forward pass, of the gradient of its inputs and of that of its weights each the time in nanoseconds, a collective
@@ -20,7 +20,7 @@ from itertools import pairwise
 import numpy as np
 
 from topoopt.base.errors import InvalidInput, shown
-from topoopt.base.limits import LARGEST
+from topoopt.base.limits import LARGEST, whole_or_digits
 from topoopt.schema.files import is_file
 from topoopt.workloads.recorded.recording import (
     ALL_GATHER,
@@ -115,19 +115,20 @@ def simai_workload(text: str, place: str) -> SimaiWorkload:
     if not words[0].startswith("HYBRID_TRANSFORMER") or not set(_DEGREES) <= set(said):
         raise InvalidInput(f"{place}: line 1: {shown(' '.join(words))}: {_EXPECTED}")
     degrees = {
-        name: _whole(said[key], f"{place}: line 1: {key}", 1, MOST_RANKS) for key, name in _DEGREES.items()
+        name: whole_or_digits(f"{place}: line 1: {key}", said[key], 1, MOST_RANKS)
+        for key, name in _DEGREES.items()
     }
     ranks, tp, ep = degrees["ranks"], degrees["tp"], degrees["ep"]
     if degrees["pp"] > 1:
         raise InvalidInput(
-            f"{place}: line 1: pp: {degrees['pp']}: pipeline stages are not read; name the model, such as topoopt plan "
-            f"llama3-70b --pp {degrees['pp']}"
+            f"{place}: line 1: pp: {degrees['pp']}: pipeline stages are not read; give the model by its name, with as "
+            "many of them, to topoopt plan"
         )
     if ranks % (tp * ep):
         raise InvalidInput(
             f"{place}: line 1: all_gpus {ranks} is no multiple of {tp} (tensor parallel) times ep {ep}"
         )
-    count = _whole(lines[1][1][0], f"{place}: line {lines[1][0]}: layers", 1, LARGEST)
+    count = whole_or_digits(f"{place}: line {lines[1][0]}: layers", lines[1][1][0], 1, LARGEST)
     if count != len(lines) - 2:
         raise InvalidInput(f"{place}: line {lines[1][0]}: says {count} layers, there are {len(lines) - 2}")
     layers = [_layer(fields, f"{place}: line {number}") for number, fields in lines[2:]]
@@ -149,7 +150,7 @@ def _layer(fields: list[str], place: str) -> tuple[Pass, ...]:
                 f"{here}: collective {shown(said)}: expected NONE, {known}, or these with _EP or _DP_EP"
             )
         group = behind or ("DP" if name == "weights" else "TP")
-        compute_s = _whole(time, f"{here}: time", 0, LARGEST) * _NANO
+        compute_s = whole_or_digits(f"{here}: time", time, 0, LARGEST) * _NANO
         made.append(
             Pass(
                 fields[0],
@@ -157,20 +158,14 @@ def _layer(fields: list[str], place: str) -> tuple[Pass, ...]:
                 compute_s,
                 KINDS.get(kind, ""),
                 group,
-                _whole(size, f"{here}: bytes", 0, LARGEST),
+                whole_or_digits(f"{here}: bytes", size, 0, LARGEST),
             )
         )
     return tuple(made)
 
 
-def _whole(text: str, place: str, least: int, most: int) -> int:
-    if not re.fullmatch(r"\d{1,19}", text, re.ASCII) or not least <= int(text) <= most:
-        raise InvalidInput(f"{place}: expected a whole number of {least}..{most}, got {shown(text)}")
-    return int(text)
-
-
 def simai_recording(text: str, place: str) -> Recording:
-    """Return what rank 0 calls in a step; all other ranks do the same in groups of theirs. Errors as the reader's."""
+    """Return the calls of rank 0 in a step; all other ranks do the same in groups of theirs. Errors as the reader's."""
     workload = simai_workload(text, place)
     calls = Calls()
     for one in workload.passes:

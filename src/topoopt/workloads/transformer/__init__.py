@@ -6,7 +6,6 @@ from topoopt.workloads.transformer.adapters import AdapterParameters as AdapterP
 from topoopt.workloads.transformer.adapters import adapter_parameters as adapter_parameters
 from topoopt.workloads.transformer.config import FAMILIES as FAMILIES
 from topoopt.workloads.transformer.config import config_to_model as config_to_model
-from topoopt.workloads.transformer.config import left_out_of_config as left_out_of_config
 from topoopt.workloads.transformer.config import read_config as read_config
 from topoopt.workloads.transformer.model import Experts as Experts
 from topoopt.workloads.transformer.model import Indexer as Indexer

@@ -1,9 +1,11 @@
 """Read the ``config.json`` of a transformer, as Hugging Face writes it, without the network."""
 
 import difflib
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import fields, replace
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -127,10 +129,40 @@ TOWERS = ("vision_config", "audio_config", "speech_config")
 """Other keys that may hold a tower."""
 
 
+_GRAPH = "topoopt plan takes its graph instead: ONNX, an archive of torch.export, or a list of operators"
+NO_DECODER = (
+    *(
+        "ssm_cfg",
+        "ssm_state_size",
+        "state_size",
+        "mamba_d_state",
+        "mamba_d_ssm",
+        "conv_L_cache",
+        "linear_attn_config",
+    ),
+    *(
+        "attn_layer_period",
+        "attn_layer_indices",
+        "layers_block_type",
+        "hybrid_override_pattern",
+        "block_types",
+    ),
+    *(
+        "cross_attention_layers",
+        "add_cross_attention",
+        "is_encoder_decoder",
+        "encoder_layers",
+        "attention_hidden_size",
+    ),
+)
+"""Keys with which a model of an unknown family is no decoder with attention in all layers."""
+
+
 def read_config(path: str | Path) -> TransformerModel:
     """Return the model of a ``config.json``; it is called after the file, or after its folder.
 
-    Keys unrelated to shapes are ignored.
+    The language model alone is read where there are several kinds of input; the model's name lists the parts that are
+    left out, and so does every answer about it. Keys unrelated to shapes are ignored.
 
     Raises
     ------
@@ -139,38 +171,29 @@ def read_config(path: str | Path) -> TransformerModel:
     """
     place, config = Path(path), _json(str(path))
     named = place.resolve().parent.name if place.stem == "config" else place.stem
-    ending = "-text" if _language_model(config) else ""
-    return replace(config_to_model(config, str(path)), name=f"{named or place.stem}{ending}")
+    return replace(config_to_model(config, str(path)), name=_named(named or place.stem, config))
 
 
-def left_out_of_config(path: str | Path) -> str:
-    """Return the parts of a ``config.json`` besides its language model, which alone is read, as text; empty if none.
-
-    Raises
-    ------
-    InvalidInput
-        If the file cannot be read.
-    """
-    config = _json(str(path))
+def _named(name: str, config: Mapping[str, Any]) -> str:
+    """Return the name of a model, with the parts left out where its language model alone is read."""
     if _language_model(config) is None:
-        return ""
+        return name
     towers = [f"{key}{_tower_size(config[key])}" for key in TOWERS if isinstance(config.get(key), Mapping)]
-    return ", ".join(towers) or "everything else"
+    return f"{name}-text without {' and '.join(towers) or 'everything else'}"
 
 
 def _language_model(config: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
     """Return the key and the content of the language model in a multimodal model; None for others."""
-    family = config.get("model_type")
-    if family in FAMILIES:
+    if str(config.get("model_type")) in FAMILIES:
         return None
     for key in LANGUAGE_MODELS:
         if isinstance(part := config.get(key), Mapping):
             return f": {key}", _as_family(part)
-    return ("", _as_family(config)) if family in LIKE else None
+    return ("", _as_family(config)) if str(config.get("model_type")) in LIKE else None
 
 
 def _as_family(config: Mapping[str, Any]) -> Mapping[str, Any]:
-    family = config.get("model_type")
+    family = str(config.get("model_type"))
     return {**config, "model_type": LIKE[family]} if family in LIKE else config
 
 
@@ -208,6 +231,8 @@ def config_to_model(config: Mapping[str, Any], place: str) -> TransformerModel:
         key, part = found
         return _of_language_model(part, f"{place}{key}")
     if family not in FAMILIES:
+        if reason := why_not_modeled(family):
+            raise InvalidInput(f"{place}: model_type {family}: not modeled: {reason}; {_GRAPH}")
         near = difflib.get_close_matches(family, FAMILIES, n=3, cutoff=0.6)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         unknown_family = InvalidInput(
@@ -241,8 +266,32 @@ def _of_language_model(config: Mapping[str, Any], place: str) -> TransformerMode
         ) from None
 
 
+def name_key(name: str) -> str:
+    """Return a name without capitals, spaces, ``-`` and ``_``, which do not matter."""
+    return re.sub(r"[-_ ]", "", name.strip().lower())
+
+
+def why_not_modeled(name: str) -> str:
+    """Return the reason why shapes do not describe a known model, or family; empty for others."""
+    return _other_models().get(name_key(name), "")
+
+
+@cache
+def _other_models() -> Mapping[str, str]:
+    rows = packaged_rows("workloads.transformer", "other_models")
+    return {
+        name_key(word): row["reason"] for row in rows for word in (row["name"], *row["aliases"].split(";"))
+    }
+
+
 def _remedy(config: Mapping[str, Any]) -> str:
-    """Return the options that give the shapes by hand, as far as the file has them, and the missing ones."""
+    """Return the options that give the shapes by hand, as far as the file has them, and the missing ones.
+
+    Shapes by hand are those of a decoder with attention in all layers: for others they are no remedy.
+    """
+    others = (f"{key} ({_KEYS[key]})" for key in NO_DECODER if config.get(key) not in (None, False, [], 0))
+    if said := ", ".join(others):
+        return f"It is no decoder with attention in all layers: {said}; {_GRAPH}"
     values: dict[str, int | None] = dict.fromkeys(BY_HAND.values())
     for key, word in BY_HAND.items():
         if values[word] is None and isinstance(config.get(key), int):

@@ -37,7 +37,9 @@ def _trained_length(config: ConfigFields, shape: Shape) -> int:
 
 
 def _with_window(config: ConfigFields, layers: int) -> int:
-    return layers if config.integer_or("sliding_window", 0, least=0) else 0
+    """Return the layers with a window; one as long as the longest sequence is none."""
+    window = config.integer_or("sliding_window", 0, least=0)
+    return layers if 0 < window < config.integer_or("max_position_embeddings", window + 1) else 0
 
 
 def _windows_in_late_layers(config: ConfigFields, shape: Shape) -> int:
@@ -120,6 +122,11 @@ def _first_of_ernie(config: ConfigFields, shape: Shape) -> int:
         if config.integer_or(key, usual[0], least) not in usual:
             raise config.refuse(key, "understood only as experts in every layer from the first one with them")
     return config.integer_or("moe_layer_start_index", 1, 0)
+
+
+def _under(place: str, key: str) -> Callable[[ConfigFields, Shape], int]:
+    """Return the rule of an integer in a mapping of its own."""
+    return lambda config, shape: config.mapping(place).integer(key)
 
 
 def _same_in_all_layers(key: str, usual: int | None = None) -> Callable[[ConfigFields, Shape], int]:
@@ -257,6 +264,11 @@ RULES: Mapping[str, Callable[[ConfigFields, Shape], int | str]] = {
     "dense_layers_at_first": _dense_layers_at_first,
     "falcon_heads_of_keys": _falcon_heads_of_keys,
     "falcon_norms": _falcon_norms,
+    "dbrx_heads_of_keys": _under("attn_config", "kv_n_heads"),
+    "dbrx_experts": _under("ffn_config", "moe_num_experts"),
+    "dbrx_experts_per_token": _under("ffn_config", "moe_top_k"),
+    "dbrx_expert_size": _under("ffn_config", "ffn_hidden_size"),
+    "output_layer_bias": lambda config, shape: config.flag("lm_head_bias", False) * shape("vocabulary"),
     "mpt_heads_of_keys": lambda config, shape: config.mapping("attn_config").integer_or(
         "kv_n_heads", shape("heads")
     ),

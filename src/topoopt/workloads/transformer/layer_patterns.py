@@ -153,7 +153,7 @@ def mixers_with_attention_at_intervals(config: ConfigFields, shape: Shape) -> st
     """Return a recurrence in all but each fourth layer, unless the file differs (Qwen3-Next)."""
     if config.items("layer_types"):
         return typed_mixers(config, shape)
-    interval = config.integer_or("full_attention_interval", 4)
+    interval = min(config.integer_or("full_attention_interval", 4), shape("layers") + 1)
     return period("M" * (interval - 1) + "*", "*")
 
 

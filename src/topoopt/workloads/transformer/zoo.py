@@ -10,7 +10,7 @@ from typing import Any
 from topoopt.base.answers import fields_of
 from topoopt.base.errors import InvalidInput
 from topoopt.schema.files import packaged_rows
-from topoopt.workloads.transformer.config import left_out_of_config, read_config
+from topoopt.workloads.transformer.config import name_key, read_config, why_not_modeled
 from topoopt.workloads.transformer.model import (
     Experts,
     Indexer,
@@ -136,8 +136,8 @@ def find_transformer(name: str) -> TransformerModel:
     key = _known_key(name)
     if key in _by_key():
         return _by_key()[key].model
-    if key in _others():
-        raise InvalidInput(f"model: {name} is not a transformer that shapes tell of here: {_others()[key]}")
+    if reason := why_not_modeled(key):
+        raise InvalidInput(f"model: {name} is not a transformer that shapes tell of here: {reason}")
     near = [_by_key()[one].model.name for one in difflib.get_close_matches(key, _by_key(), n=3, cutoff=0.6)]
     hint = f"did you mean {' or '.join(dict.fromkeys(near))}? " if near else ""
     raise InvalidInput(
@@ -154,29 +154,17 @@ def is_transformer(name: str) -> bool:
 def _known_key(name: str) -> str:
     """Return the key of a name, or, if unknown, of the name without its owner and tuning suffix."""
     plain, before = name.strip(), ""
-    while plain != before and _key(plain) not in _by_key():
+    while plain != before and name_key(plain) not in _by_key():
         before, plain = plain, TUNED.sub("", OWNER.sub("", plain))
-    return _key(plain)
-
-
-def _key(name: str) -> str:
-    return re.sub(r"[-_ ]", "", name.strip().lower())
+    return name_key(plain)
 
 
 @cache
 def _by_key() -> dict[str, TransformerEntry]:
     return {
-        _key(word): entry for entry in TRANSFORMERS.values() for word in (entry.model.name, *entry.aliases)
-    }
-
-
-@cache
-def _others() -> dict[str, str]:
-    """Return the reasons why models are not of this kind, by name and alias."""
-    return {
-        _key(word): row["reason"]
-        for row in packaged_rows("workloads.transformer", "other_models")
-        for word in (row["name"], *row["aliases"].split(";"))
+        name_key(word): entry
+        for entry in TRANSFORMERS.values()
+        for word in (entry.model.name, *entry.aliases)
     }
 
 
@@ -256,9 +244,7 @@ def listed_transformers(name: str | None = None) -> tuple[ListedTransformer, ...
     if name is None:
         return tuple(map(_listed, TRANSFORMERS.values()))
     if name.lower().endswith(".json"):
-        others = left_out_of_config(name)
-        source = f"{name}: its language model alone; left out: {others}" if others else name
-        return (_listed(TransformerEntry(read_config(name), (), "", source)),)
+        return (_listed(TransformerEntry(read_config(name), (), "", name)),)
     return (_listed(TRANSFORMERS[find_transformer(name).name]),) if is_transformer(name) else ()
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.plugins.testbeds.conftest import WITH_FOLDER
 from topoopt.base.errors import Infeasible, InvalidInput, TopoOptError
 from topoopt.plugins.testbeds import congestion_control as toolchain
 from topoopt.plugins.testbeds.congestion_control import (
@@ -29,14 +30,14 @@ from topoopt.plugins.testbeds.congestion_control import (
     tell,
     unregister,
 )
-from topoopt.plugins.testbeds.network import build, known_states, switch_layout
+from topoopt.plugins.testbeds.network import build, construction, known_states, switch_layout
 from topoopt.plugins.testbeds.standing_testbeds import take_down
 from topoopt.simulation import Aggressiveness
 
 LAYOUT = switch_layout(2, 1e9)
 DEFAULT = Path("/proc/sys/net/ipv4/tcp_congestion_control")
-RUN = """
-import sys, time
+RUN = f"""{WITH_FOLDER}
+import time
 from topoopt.plugins.testbeds.network import build, switch_layout
 from topoopt.plugins.testbeds.congestion_control import register
 with build(switch_layout(2, 1e9), sys.argv[1], 100, congestion=(sys.argv[2],)):
@@ -133,7 +134,9 @@ def test_an_error_inside(machine: str, algorithm: str) -> None:
 
 def started(name: str, algorithm: str) -> "subprocess.Popen[str]":
     process = subprocess.Popen(
-        [sys.executable, "-c", RUN, name, algorithm], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", RUN, str(construction.STATE_FOLDER), name, algorithm],
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
@@ -182,7 +185,7 @@ def test_a_tool_ends_with_who_is_killed(machine: str) -> None:
 def test_a_note_of_before_has_no_congestion_control(machine: str) -> None:
     """What an older version has left behind can be removed, too."""
     with build(LAYOUT, machine, 100):
-        note = Path(os.environ["XDG_RUNTIME_DIR"], "topoopt", "testbed", machine, "state.json")
+        note = construction.STATE_FOLDER / machine / "state.json"
         note.write_text(note.read_text().replace(',\n "congestion": []', ""))
         assert "congestion" not in note.read_text()
         assert known_states()[0].congestion == ()

@@ -1,17 +1,21 @@
 """Nothing is left behind, whatever ends a testbed, and nothing else is touched."""
 
 import ctypes
+import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.plugins.testbeds.conftest import WITH_FOLDER
 from topoopt.base.errors import InvalidInput
+from topoopt.frontends.cli import main
 from topoopt.plugins.testbeds.namespaces import (
     create_namespace,
     inside,
@@ -29,13 +33,13 @@ from topoopt.plugins.testbeds.network import (
     switch_layout,
 )
 from topoopt.plugins.testbeds.network import testbed as probe
-from topoopt.plugins.testbeds.network.construction import PREFIX, state_folder
+from topoopt.plugins.testbeds.network.construction import PREFIX
 from topoopt.plugins.testbeds.network.netlink import port_indices, speaking
 from topoopt.plugins.testbeds.network.testbed import check_machine
 from topoopt.plugins.testbeds.standing_testbeds import listed, take_down
 
-RUN = """
-import sys, time
+RUN = f"""{WITH_FOLDER}
+import time
 from topoopt.plugins.testbeds.network import build, switch_layout
 with build(switch_layout(3, 1e9), sys.argv[1], 100):
     print("ready", flush=True)
@@ -66,7 +70,9 @@ def untouched(machine: str) -> Iterator[str]:
 
 
 def started(name: str) -> "subprocess.Popen[str]":
-    process = subprocess.Popen([sys.executable, "-c", RUN, name], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", RUN, str(construction.STATE_FOLDER), name], stdout=subprocess.PIPE, text=True
+    )
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     assert len(namespaces_named(PREFIX + name)) == 4
@@ -188,7 +194,7 @@ def test_an_unknown_testbed_has_no_state(machine: str) -> None:
 def test_a_state_of_another_process_with_the_same_id_is_left_over(machine: str) -> None:
     state = TestbedState(machine, (), 2, 1, "switch", 1.0, 1.0, os.getpid(), 1, kept=False, ready=True)
     assert state.standing == "left over"
-    assert not state_folder().exists()
+    assert not construction.STATE_FOLDER.exists()
     remove(state)  # what is gone already is no mistake
 
 
@@ -232,3 +238,109 @@ def test_a_run_is_over_quickly_once_it_ends(untouched: str) -> None:
     with build(LAYOUT, untouched, 100):
         begun = time.process_time()
     assert time.process_time() - begun < 1.0  # measured: 0.01 s
+
+
+def changed(note: Path, **words: object) -> None:
+    note.write_text(json.dumps({**json.loads(note.read_text()), **words}))
+
+
+def replaced(note: Path, target: Path) -> None:
+    note.unlink()
+    note.symlink_to(target)
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "empty": lambda note: note.write_text(""),
+    "truncated": lambda note: note.write_text(note.read_text()[:60]),
+    "no JSON": lambda note: note.write_bytes(b"\xff\xfe\x00"),
+    "a list": lambda note: note.write_text("[1]"),
+    "null": lambda note: note.write_text("null"),
+    "nested": lambda note: note.write_text("[" * 100_000),
+    "wrong types": lambda note: changed(note, servers="3", kept=1, namespaces=7, congestion="x"),
+    "a list of paths": lambda note: changed(note, name=["/etc"], congestion=[{"a": 1}]),
+    "a key less": lambda note: note.write_text("{}"),
+    "another version": lambda note: changed(note, version=9),
+    "another name": lambda note: changed(note, name="../../etc"),
+    "a link": lambda note: replaced(note, Path("/etc/passwd")),
+    "a folder": lambda note: (note.unlink(), note.mkdir()),
+    "a pipe": lambda note: (note.unlink(), os.mkfifo(note)),
+    "nothing": lambda note: note.unlink(),
+    "another user's": lambda note: os.chown(note, 65534, 65534),
+    "all may write it": lambda note: note.chmod(0o666),
+    "all may write its folder": lambda note: note.parent.chmod(0o777),
+    "another user's folder": lambda note: os.chown(note.parent, 65534, 65534),
+    "a file in place of its folder": lambda note: (shutil.rmtree(note.parent), note.parent.write_text("")),
+    "a link in place of its folder": lambda note: (
+        note.parent.rename(note.parents[1] / ".moved"),
+        note.parent.symlink_to("/etc"),
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_record_is_one_line_and_all_is_removed(
+    untouched: str, damage: Callable[[Path], object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By its name, and so are the testbeds beside it."""
+    beside = f"{untouched}-beside"
+    for name in (untouched, beside):
+        with build(switch_layout(2, 1e9), name, 100, kept=True):
+            pass
+    damage(construction.STATE_FOLDER / untouched / "state.json")
+    assert main(["testbed", "status", "--json"]) == 0
+    rows = {row["name"]: row["standing"] for row in json.loads(capsys.readouterr().out)["testbeds"]}
+    assert rows == {untouched: "damaged", beside: "up"}
+    assert main(["testbed", "down", "--all"]) == 0
+    said = capsys.readouterr()
+    assert f"{untouched}: its record is damaged: " in " ".join(said.out.split())
+    assert said.err == ""
+    assert namespaces_named(PREFIX + untouched) == ()
+    assert Path("/etc/passwd").exists()
+
+
+def test_a_record_names_nothing_that_is_removed(untouched: str, tmp_path: Path) -> None:
+    """Namespaces of others, files, and another congestion control than ours stay, whatever it says."""
+    kept, foreign = tmp_path / "kept", f"foreign-{untouched}"
+    kept.write_text("kept")
+    with build(LAYOUT, untouched, 100, kept=True):
+        pass
+    note = construction.STATE_FOLDER / untouched / "state.json"
+    changed(note, namespaces=[foreign, str(kept), "../../etc/passwd", "."], congestion=["cubic", "reno"])
+    assert [state.name for state in take_down(None).testbeds] == [untouched]
+    assert kept.read_text() == "kept"
+    assert foreign in namespaces_named("foreign-")
+
+
+def test_what_has_no_record_is_removed_by_its_name(untouched: str) -> None:
+    with build(LAYOUT, untouched, 100, kept=True):
+        pass
+    shutil.rmtree(construction.STATE_FOLDER)
+    assert take_down(None).testbeds == ()
+    assert [state.damage for state in take_down(untouched).testbeds] == ["it has no record"]
+
+
+def test_a_namespace_of_the_machine_is_not_emptied_of_its_processes(untouched: str) -> None:
+    """Somebody has given the machine's own namespace a name that one of ours could have."""
+    name = f"{PREFIX}{untouched}-s0"
+    subprocess.run(["ip", "netns", "attach", name, str(os.getpid())], check=True)
+    assert processes_inside((name,)) == ()
+    assert take_down(untouched).testbeds[0].namespaces == (name,)
+
+
+@pytest.mark.parametrize("how", ["link", "owner", "mode", "file"])
+def test_a_folder_of_records_that_others_could_write_is_refused(
+    machine: str, how: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = construction.STATE_FOLDER
+    if how == "link":
+        folder.symlink_to("/etc")
+    elif how == "file":
+        folder.write_text("")
+    else:
+        folder.mkdir(mode=0o700)
+        os.chown(folder, 65534, 65534) if how == "owner" else folder.chmod(0o777)
+    for words in (["status"], ["down", "--all"], ["down", "x"]):
+        assert main(["testbed", *words]) == 2
+        said = capsys.readouterr().err
+        assert said.startswith("error: testbed: records of testbeds cannot be kept or read: ")
+        assert said.count("\n") == 1

@@ -5,17 +5,18 @@ import os
 import re
 import shutil
 import signal
+import stat
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from types import FrameType
+from types import UnionType
 from typing import Any
 
 from topoopt.base.errors import InvalidInput
+from topoopt.base.machine import check_private, private_folder
 from topoopt.plugins.testbeds.congestion_control import unregister
 from topoopt.plugins.testbeds.namespaces import (
     create_namespace,
@@ -34,12 +35,14 @@ from topoopt.plugins.testbeds.network.netlink import (
     speaking,
     unplug,
 )
+from topoopt.schema.files import parse_json
 
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Signals by which people and systems end a program, and let it clean up."""
 PREFIX = "topoopt-"
 """Prefix of our namespaces."""
+STATE_FOLDER = Path("/run/topoopt/testbed")
+"""Folder of the records of testbeds: root's alone, so that no other user names a testbed to remove."""
 _STATE = "state.json"
+_LONGEST = 1_000_000
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,30}")
 
 
@@ -59,6 +62,8 @@ class TestbedState:
         Whether it is whole.
     congestion : tuple of str
         Names of the congestion controls that are registered with the kernel for it, or will be.
+    damage : str
+        Why its record cannot be read; it can be removed by its name all the same.
     """
 
     __test__ = False
@@ -75,6 +80,7 @@ class TestbedState:
     kept: bool
     ready: bool
     congestion: tuple[str, ...] = ()
+    damage: str = ""
 
     def is_of(self, name: str) -> bool:
         """Whether it is called so, or was made by a run that is: of its fabrics each has a testbed with a number."""
@@ -93,14 +99,17 @@ class TestbedState:
 
     @property
     def standing(self) -> str:
-        """``up``, ``in use``, ``being made``, or ``left over`` by a process that has ended."""
+        """``up``, ``in use``, ``being made``, ``damaged``, or ``left over`` by a process that has ended."""
         if self.in_use:
             return "in use"
+        if self.damage:
+            return "damaged"
         if self.kept and self.ready:
             return "up"
         return "being made" if self.owner_lives else "left over"
 
 
+_FIELDS = {one.name for one in fields(TestbedState)}
 _MOST_TRIES = 100  # to end processes: they may start others meanwhile
 
 
@@ -149,15 +158,16 @@ def route_servers(state: TestbedState, layout: Layout) -> None:
 
 def remove(state: TestbedState) -> None:
     """Remove a testbed: processes inside its namespaces, these and all in them, congestion controls, its note."""
+    namespaces = namespaces_of(state.name)
     for _ in range(_MOST_TRIES):
-        inside = [process for process in processes_inside(state.namespaces) if process != os.getpid()]
+        inside = [process for process in processes_inside(namespaces) if process != os.getpid()]
         for process in inside:
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
         if not inside:
             break
         time.sleep(0.01)
-    for name in state.namespaces:
+    for name in namespaces:
         remove_namespace(name)
     for algorithm in state.congestion:
         unregister(algorithm)
@@ -169,9 +179,11 @@ def _in_each(state: TestbedState, nodes: Any, step: Callable[[Any, int], None]) 
         speaking(state.namespaces[node], step, node)
 
 
-def state_folder() -> Path:
-    """Return the folder for the state of testbeds: in the user's run-time folder if there is one, else /run."""
-    return Path(os.environ.get("XDG_RUNTIME_DIR") or "/run") / "topoopt" / "testbed"
+def namespaces_of(name: str) -> tuple[str, ...]:
+    """Return the namespaces of a testbed that exist, in order: they are known by its name, never from its record."""
+    ours = re.compile(rf"{PREFIX}{re.escape(name)}-(s\d+|switch)", re.ASCII)
+    found = [one for one in namespaces_named(PREFIX) if ours.fullmatch(one)]
+    return tuple(sorted(found, key=lambda one: (one.endswith("-switch"), len(one), one)))
 
 
 def check_name(name: str) -> None:
@@ -195,16 +207,16 @@ def claim(state: TestbedState) -> None:
         If the name is none, or taken.
     """
     check_name(state.name)
-    place = state_folder() / state.name
+    place = STATE_FOLDER / state.name
     there_is = InvalidInput(
         f'name: there is a testbed "{state.name}"; take another name, or: topoopt testbed down {state.name}'
     )
-    if place.exists():
+    _check_folder(makes=True)
+    if os.path.lexists(place):
         raise there_is
     taken = set(namespaces_named(PREFIX)) & set(state.namespaces)
     if taken:
         raise InvalidInput(f"name: there is a namespace {min(taken)} already; take another name")
-    place.parent.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(dir=place.parent, prefix="."))
     _write(part, state)
     try:
@@ -216,17 +228,30 @@ def claim(state: TestbedState) -> None:
 
 def write_state(state: TestbedState) -> None:
     """Update the state file of a testbed atomically."""
-    _write(state_folder() / state.name, state)
+    _write(STATE_FOLDER / state.name, state)
 
 
 def forget(name: str) -> None:
-    """Delete the record of a removed testbed."""
-    shutil.rmtree(state_folder() / name, ignore_errors=True)
+    """Delete the record of a removed testbed, also a file or a link in its place."""
+    place = STATE_FOLDER / name
+    if place.is_symlink() or not place.is_dir():
+        place.unlink(missing_ok=True)
+    else:
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def known_states() -> tuple[TestbedState, ...]:
-    """Return all testbeds that are noted, by name."""
-    return tuple(_states())
+    """Return all testbeds that are recorded, by name; other entries of the folder are ignored.
+
+    Raises
+    ------
+    InvalidInput
+        If the folder is not root's alone.
+    """
+    if not _check_folder():
+        return ()
+    names = sorted(place.name for place in STATE_FOLDER.iterdir() if _NAME.fullmatch(place.name))
+    return tuple(filter(None, map(_read_state, names)))
 
 
 def find_state(name: str) -> TestbedState:
@@ -238,6 +263,8 @@ def find_state(name: str) -> TestbedState:
         If there is none.
     """
     states = {state.name: state for state in known_states()}
+    if name not in states and _NAME.fullmatch(name) and namespaces_of(name):
+        return _damaged(name, "it has no record", {})
     if name not in states:
         known = ", ".join(states) or "none"
         raise InvalidInput(f'testbed: there is no testbed "{name}"; there are: {known}')
@@ -253,59 +280,69 @@ def process_started(process: int) -> int:
     return int(text.rpartition(")")[2].split()[19])
 
 
-def _states() -> Iterator[TestbedState]:
-    folder = state_folder()
-    for place in sorted(folder.glob("[!.]*")):
-        try:
-            words: dict[str, Any] = json.loads((place / _STATE).read_text())
-        except (FileNotFoundError, NotADirectoryError):
-            continue  # about to be claimed, or forgotten a moment ago
-        lists = {key: tuple(words.get(key, ())) for key in ("namespaces", "congestion")}
-        yield TestbedState(**{**words, **lists})
+def _check_folder(*, makes: bool = False) -> bool:
+    """Refuse a folder of records that others could have written; return whether there is one."""
+    try:
+        for folder in (STATE_FOLDER.parent, STATE_FOLDER):
+            if not makes and not os.path.lexists(folder):
+                return False
+            (private_folder if makes else check_private)(folder)
+        if not os.access(STATE_FOLDER, os.R_OK | os.X_OK):
+            raise PermissionError(f"{STATE_FOLDER} belongs to root")
+    except OSError as error:
+        raise InvalidInput(f"testbed: records of testbeds cannot be kept or read: {error}") from None
+    return True
+
+
+_KINDS: Mapping[str, type | UnionType] = {
+    **dict.fromkeys(("servers", "cables", "owner", "owner_started"), int),
+    **dict.fromkeys(("scale", "bandwidth_bps"), int | float),
+    **dict.fromkeys(("kept", "ready"), bool),
+    **dict.fromkeys(("name", "forwarding"), str),
+}
+"""Types of a record; no path is among them."""
+
+
+def _read_state(name: str) -> TestbedState | None:
+    """Return a testbed from its record; a damaged one from its name. None if it is gone by now."""
+    words: Any = {}
+    try:
+        check_private(STATE_FOLDER / name)
+        handle = os.open(STATE_FOLDER / name / _STATE, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with open(handle, "rb") as file:
+            found = os.fstat(handle)
+            if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
+                raise PermissionError(f"{_STATE}: is no file of root alone")
+            words = parse_json(file.read(_LONGEST).decode("utf-8", "replace"), _STATE)
+        wrong = [key for key, kind in _KINDS.items() if not _is(words[key], kind)]
+        congestion = words.get("congestion", [])
+        if wrong or words["name"] != name or not _is(congestion, list) or set(words) - _FIELDS:
+            raise ValueError(f"{_STATE}: of another version, or changed: {', '.join(wrong) or 'its keys'}")
+        known = {key: words[key] for key in _KINDS}
+        algorithms = tuple(one for one in congestion if isinstance(one, str))
+        return TestbedState(**known, namespaces=namespaces_of(name), congestion=algorithms)
+    except FileNotFoundError:
+        if not os.path.lexists(STATE_FOLDER / name):
+            return None  # forgotten a moment ago
+        return _damaged(name, f"{_STATE}: there is none", {})
+    except (OSError, InvalidInput, ValueError, KeyError, TypeError, AttributeError) as error:
+        reason = f"{_STATE}: lacks {error}" if isinstance(error, KeyError) else str(error)
+        return _damaged(name, reason, words if isinstance(words, dict) else {})
+
+
+def _damaged(name: str, reason: str, words: Mapping[str, Any]) -> TestbedState:
+    """Return a testbed that is known by its name; of its record only the owner is used."""
+    owner = [words[key] if _is(words.get(key), int) else 0 for key in ("owner", "owner_started")]
+    namespaces = namespaces_of(name)
+    kept = not (owner[0] and words.get("kept") is False)
+    return TestbedState(name, namespaces, 0, 0, "unknown", 1.0, 0.0, *owner, kept, False, damage=reason)
+
+
+def _is(value: object, kind: type | UnionType) -> bool:
+    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 
 def _write(folder: Path, state: TestbedState) -> None:
     part = folder / f"{_STATE}.part"
     part.write_text(json.dumps(asdict(state), indent=1))
     part.replace(folder / _STATE)
-
-
-@contextmanager
-def later() -> Iterator[None]:
-    """Delay signals until the end of the context, when its objects are recorded and can be removed."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # Python hears signals in its main thread only
-        return
-    came: list[int] = []
-
-    def note(number: int, frame: FrameType | None) -> None:
-        came.append(number)
-
-    before = {number: signal.signal(number, note) for number in ENDING}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        for late in dict.fromkeys(came):
-            signal.raise_signal(late)
-
-
-@contextmanager
-def as_errors() -> Iterator[None]:
-    """Make SIGTERM and SIGHUP raise ``SystemExit``, as Ctrl-C raises ``KeyboardInterrupt``, so that contexts end."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def leave(number: int, frame: FrameType | None) -> None:
-        raise SystemExit(128 + number)
-
-    changed = [one for one in ENDING if signal.getsignal(one) is signal.SIG_DFL]
-    for one in changed:
-        signal.signal(one, leave)
-    try:
-        yield
-    finally:
-        for one in changed:
-            signal.signal(one, signal.SIG_DFL)

@@ -15,14 +15,13 @@ from threading import Event, Thread
 from typing import Any
 
 from topoopt.base.errors import InvalidInput
+from topoopt.base.machine import as_errors, later
 from topoopt.plugins.testbeds.namespaces import FOLDER, inside, inside_new
 from topoopt.plugins.testbeds.network.construction import (
     PREFIX,
     TestbedState,
-    as_errors,
     change_cables,
     claim,
-    later,
     make_network,
     process_started,
     remove,

@@ -7,6 +7,7 @@ from statistics import fmean
 
 from topoopt.base.answers import Progress
 from topoopt.base.errors import InvalidInput
+from topoopt.base.machine import later
 from topoopt.base.units import format_bandwidth, format_bytes
 from topoopt.plugins.testbeds.congestion_control import (
     MltcpIteration,
@@ -24,7 +25,6 @@ from topoopt.plugins.testbeds.congestion_control import (
 )
 from topoopt.plugins.testbeds.network import Layout, Testbed, build, switch_layout
 from topoopt.plugins.testbeds.network.capacity import SHARE, carried, rounded_up
-from topoopt.plugins.testbeds.network.construction import later
 from topoopt.plugins.testbeds.network.layout import SETTINGS, Shaping
 from topoopt.plugins.testbeds.sharing.processes import Processes, Sending, SharingJob, TestbedLink
 from topoopt.plugins.testbeds.sharing.shared_run import JobRun, SharedRun, Sharing, TestbedShare
