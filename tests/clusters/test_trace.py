@@ -58,6 +58,10 @@ MISTAKES = [
     ("", "expected a header row and a row for each job, got an empty file"),
     (f"{HEADER}\n", "expected a header row and a row for each job, got the header alone"),
     (
+        "id,model,servers,arrival_s,duration_s\na,dlrm,4,0,5e-324\n",
+        "line 2: job a: duration_s: expected at least 1e-09, got 4.94066e-324",
+    ),
+    (
         "id,model,servers,arrival_s,iteration\na,dlrm,4,0,1\n",
         'column 5: unknown name "iteration"; did you mean iterations',
     ),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from topoopt.base.errors import InvalidInput, shown
-from topoopt.clusters.trace import LEAST_WHOLE, Trace, TraceJob
+from topoopt.clusters.trace import LEAST_WHOLE, LEAST_WORK, Trace, TraceJob
 from topoopt.clusters.trace_generator import MOST_JOBS, models_in_shares
 from topoopt.schema.files import csv_lines, headed_rows, parse_json, read_text
 
@@ -60,7 +60,9 @@ def read_public_trace(
     kept = sorted(
         (arrival_s, name, ceil(accelerators / accelerators_per_server), ran_s)
         for name, arrival_s, accelerators, ran_s in asked
-        if ran_s > 0 and accelerators > (LEAST_WHOLE - 1) * accelerators_per_server and not isnan(arrival_s)
+        if ran_s >= LEAST_WORK
+        and accelerators > (LEAST_WHOLE - 1) * accelerators_per_server
+        and not isnan(arrival_s)
     )
     if not 0 < len(kept) <= MOST_JOBS:
         raise InvalidInput(

@@ -12,6 +12,8 @@ from topoopt.jobs import JobRequest, training_of_text
 from topoopt.schema.files import Strict, headed_rows, read_text, validated, write_csv
 from topoopt.search import is_transformer
 
+LEAST_WORK = 1e-9
+"""Iterations or seconds of a job, below which its share of all work is no number."""
 LEAST_WHOLE = 2
 """Servers of a job that has whole servers; a scheduler of single workers may give a job one."""
 
@@ -70,6 +72,10 @@ class TraceJob:
         for name in ("iterations", "duration_s"):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise InvalidInput(f"{here}: {name}: expected a number > 0, got {getattr(self, name):g}")
+            if 0 < getattr(self, name) < LEAST_WORK:
+                raise InvalidInput(
+                    f"{here}: {name}: expected at least {LEAST_WORK:g}, got {getattr(self, name):g}"
+                )
         if (self.iterations > 0) == (self.duration_s > 0):
             raise InvalidInput(f"{here}: give either iterations or duration_s, a number > 0")
         if self.min_servers and not 1 <= self.min_servers <= self.servers:
