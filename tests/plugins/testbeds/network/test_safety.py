@@ -244,9 +244,9 @@ def changed(note: Path, **words: object) -> None:
     note.write_text(json.dumps({**json.loads(note.read_text()), **words}))
 
 
-def replaced(note: Path, target: Path) -> None:
-    note.unlink()
-    note.symlink_to(target)
+def in_place(place: Path, make: Callable[[], object]) -> None:
+    shutil.rmtree(place) if place.is_dir() else place.unlink()
+    make()
 
 
 DAMAGES: dict[str, Callable[[Path], object]] = {
@@ -261,18 +261,17 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "a key less": lambda note: note.write_text("{}"),
     "another version": lambda note: changed(note, version=9),
     "another name": lambda note: changed(note, name="../../etc"),
-    "a link": lambda note: replaced(note, Path("/etc/passwd")),
-    "a folder": lambda note: (note.unlink(), note.mkdir()),
-    "a pipe": lambda note: (note.unlink(), os.mkfifo(note)),
+    "a link": lambda note: in_place(note, lambda: note.symlink_to("/etc/passwd")),
+    "a folder": lambda note: in_place(note, note.mkdir),
+    "a pipe": lambda note: in_place(note, lambda: os.mkfifo(note)),
     "nothing": lambda note: note.unlink(),
     "another user's": lambda note: os.chown(note, 65534, 65534),
     "all may write it": lambda note: note.chmod(0o666),
     "all may write its folder": lambda note: note.parent.chmod(0o777),
     "another user's folder": lambda note: os.chown(note.parent, 65534, 65534),
-    "a file in place of its folder": lambda note: (shutil.rmtree(note.parent), note.parent.write_text("")),
-    "a link in place of its folder": lambda note: (
-        note.parent.rename(note.parents[1] / ".moved"),
-        note.parent.symlink_to("/etc"),
+    "a file in place of its folder": lambda note: in_place(note.parent, note.parent.touch),
+    "a link in place of its folder": lambda note: in_place(
+        note.parent, lambda: note.parent.symlink_to("/etc")
     ),
 }
 

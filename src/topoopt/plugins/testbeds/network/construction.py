@@ -332,10 +332,12 @@ def _read_state(name: str) -> TestbedState | None:
 
 def _damaged(name: str, reason: str, words: Mapping[str, Any]) -> TestbedState:
     """Return a testbed that is known by its name; of its record only the owner is used."""
-    owner = [words[key] if _is(words.get(key), int) else 0 for key in ("owner", "owner_started")]
-    namespaces = namespaces_of(name)
-    kept = not (owner[0] and words.get("kept") is False)
-    return TestbedState(name, namespaces, 0, 0, "unknown", 1.0, 0.0, *owner, kept, False, damage=reason)
+    owner, started = (words[key] if _is(words.get(key), int) else 0 for key in ("owner", "owner_started"))
+    kept = owner == 0 or words.get("kept") is not False
+    names = namespaces_of(name)
+    return TestbedState(
+        name, names, 0, 0, "unknown", 1.0, 0.0, owner, started, kept, ready=False, damage=reason
+    )
 
 
 def _is(value: object, kind: type | UnionType) -> bool:
