@@ -1,4 +1,4 @@
-"""Packed files (gzip, xz, zip) within a budget of memory; one line for whatever a foreign decoder raises."""
+"""Packed files (gzip, xz, zip) within a budget of memory; one line for each error of a foreign decoder."""
 
 import gzip
 import io
@@ -22,13 +22,13 @@ _AGAIN = "copy the file again"
 
 
 @contextmanager
-def decoding(place: object, what: str, remedy: str = _AGAIN) -> Iterator[None]:
+def decoding(place: object, failure: str, remedy: str = _AGAIN) -> Iterator[None]:
     """Raise one line where a decoder of other people's formats fails; each has errors of its own, and some have bugs.
 
     Parameters
     ----------
     place : prefix of the message
-    what : what the file is not, or what cannot be done with it
+    failure : the middle of the message, such as ``no model in ONNX``
     remedy : end of the message
 
     Raises
@@ -43,7 +43,7 @@ def decoding(place: object, what: str, remedy: str = _AGAIN) -> Iterator[None]:
     except Exception as error:  # zlib.error, EOFError, struct.error, protobuf's, RecursionError and many more
         reason = str(error).strip(" .")
         reason = reason if " " in reason else f"{type(error).__name__} {reason}".strip()
-        raise InvalidInput(f"{place}: {what}: {reason}; {remedy}") from None
+        raise InvalidInput(f"{place}: {failure}: {reason}; {remedy}") from None
 
 
 def unpacked(data: bytes, place: str, most: int | None = None) -> bytes:
