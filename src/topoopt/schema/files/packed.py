@@ -52,7 +52,8 @@ def unpacked(data: bytes, place: str, most: int | None = None) -> bytes:
     Parameters
     ----------
     most : int, optional
-        Number of bytes that are needed of a packed one; all of it, if it is not given.
+        Number of bytes that are needed of a packed one, fewer where it is damaged behind its beginning; all of it, if
+        it is not given.
 
     Raises
     ------
@@ -64,15 +65,16 @@ def unpacked(data: bytes, place: str, most: int | None = None) -> bytes:
         return data
     limit = max(SMALLEST_LIMIT_BYTES, MOST_PACKING * len(data))
     pieces, length = [], 0
-    with decoding(place, f"cannot be unpacked with {kind}"):
-        try:
+    try:
+        with decoding(place, f"cannot be unpacked with {kind}"):
             for piece in _from_gzip(data) if kind == "gzip" else _from_xz(data):
                 pieces.append(piece)
                 length += len(piece)
                 if length >= (limit if most is None else most):
                     break
-        except EOFError:
-            raise InvalidInput(f"{place}: the {kind} file is cut short; {_AGAIN}") from None
+    except InvalidInput:
+        if most is None or not pieces:
+            raise
     if most is None and length >= limit:
         raise InvalidInput(f"{place}: the {kind} file grows beyond {MOST_PACKING} times its size; {_AGAIN}")
     return b"".join(pieces)[:most]
@@ -81,7 +83,7 @@ def unpacked(data: bytes, place: str, most: int | None = None) -> bytes:
 def _from_gzip(data: bytes) -> Iterator[bytes]:
     """Yield the content in pieces, that of files that were joined one after the other."""
     with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
-        yield from iter(lambda: stream.read(_PIECE_BYTES), b"")
+        yield from iter(lambda: stream.read1(_PIECE_BYTES), b"")
 
 
 def _from_xz(data: bytes) -> Iterator[bytes]:
@@ -89,7 +91,7 @@ def _from_xz(data: bytes) -> Iterator[bytes]:
     fed = data
     while not decoder.eof:
         if decoder.needs_input and not fed:
-            raise EOFError
+            raise EOFError("Compressed file ended before the end-of-stream marker was reached")
         yield decoder.decompress(fed, _PIECE_BYTES)
         fed = b""
 
