@@ -18,7 +18,7 @@ from topoopt.search import job_of
 from topoopt.studies.choice.network import Network
 from topoopt.studies.sweep import request_of
 
-_WORD = re.compile(r"(?P<job>.*?)(?:@(?P<servers>\d+))?(?::(?P<share>[0-9.eE+-]+|[^:/.]*))?")
+_WORD = re.compile(r"(?P<job>.*?)(?:@(?P<servers>\d{1,9}))?(?::(?P<share>[0-9.eE+-]+|[^:/.]*))?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
