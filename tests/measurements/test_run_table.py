@@ -74,6 +74,8 @@ def test_what_is_no_table_is_refused_in_one_line(tmp_path: Path, kind: str) -> N
         ",".join(others) + "\n": f"there is no column {first}",
         whole.splitlines()[0]: "has columns and no row",
         table(known, first.upper()): f'the columns "{first}" and "{first.upper()}" say the same',
+        table(known, *map(str, range(1000))): "columns, and cells of up to",
+        f"{whole}{'1,' * (columns - 1)}{' ' * 3000}1\n": "and cells of up to 3001 characters",
         f"{whole}1\n": f"line 3: expected {columns} cells as in the first line, got 1",
         f'{whole}"open': "line 3: not valid CSV",
     }.items():

@@ -48,6 +48,7 @@ VAGUE = ("system", "hardware", "size", "model size", "memory", "mem", "layout", 
 """Headings that mean a column only where no other heading does: a system beside a GPU may be a cluster's name."""
 MISSPELLED = 0.85
 """Likeness of headings above which one is taken for another that is misspelled."""
+MOST_COLUMNS, LONGEST_CELL = 1000, 2000
 RULE = set("|:- ")
 """Characters of the line between headings and cells of a Markdown table."""
 
@@ -194,6 +195,12 @@ def read_run_table(path: str | Path, known: RunColumns) -> RunTable:
     if not lines:
         raise InvalidInput(f"{path}: is empty; expected a table of runs with columns {_needed(known)}")
     headings = tuple(lines[0][1])
+    longest = max(len(cell) for _, line in lines for cell in line)
+    if len(headings) > MOST_COLUMNS or longest > LONGEST_CELL:  # patterns are looked for in each
+        raise InvalidInput(
+            f"{path}: {len(headings)} columns, and cells of up to {longest} characters; no table of runs has more "
+            f"than {MOST_COLUMNS} columns or {LONGEST_CELL} characters in a cell"
+        )
     columns = known.columns_of(headings)
     # the usual name of each column, or the heading where it is not known
     names = [column or written for column, written in zip(columns, headings, strict=True)]

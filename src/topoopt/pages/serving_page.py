@@ -192,8 +192,8 @@ def _entries(answer: ServingAnswer) -> Entries:
         f"{counted(answer.splits, 'split')} of a replica fit into memory",
         "router": question.router
         or "least-loaded" + ", network-aware where pairs are chosen with the wiring" * bool(network),
-        "memory": f"a replica of the best deployment holds keys and values of {held}; per accelerator {weights} of weights, "
-        f"{kv} of keys and values, {reserve} for activations, the engine and what memory share "
+        "memory": f"a replica of the best deployment holds keys and values of {held}; per accelerator "
+        f"{weights} of weights, {kv} of keys and values, {reserve} for activations, the engine and what memory share "
         f"{settings.share:g} leaves free, of {usable}",
         "engine": f"{settings.engine}; weights {settings.weight_precision}, keys and values {settings.kv_precision}",
         "network": ""

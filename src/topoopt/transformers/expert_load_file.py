@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topoopt.base.errors import InvalidInput
+from topoopt.base.limits import LONGEST_DIGITS
 from topoopt.schema.files import headed_rows, is_file, read_text
 from topoopt.transformers.expert_loads import (
     ExpertLoads,
@@ -119,7 +120,7 @@ def _exponent(text: str, whole: str) -> float:
 
 
 def _index(text: str, key: str, place: str) -> int:
-    if not text.isdecimal():
+    if not text.isdecimal() or len(text) > LONGEST_DIGITS:
         raise InvalidInput(f'{place}: {key}: expected an integer >= 0, got "{text}"')
     return int(text)
 

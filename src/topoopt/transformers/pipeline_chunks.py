@@ -111,10 +111,7 @@ def merged_exchanges(exchanges: Iterable[Exchange]) -> tuple[Exchange, ...]:
 
 
 def merged(rows: Iterable[Row], amounts: Mapping[str, Any]) -> tuple[Row, ...]:
-    """Return nouns with those added up that differ in these fields only; the values make one look like the others.
-
-    A row with a table is not added to one without.
-    """
+    """Return nouns with those added up that differ in these fields only, of which tables are equally long."""
     sums: dict[Any, Row] = {}
     for row in rows:
         tables = [value for name in amounts if isinstance(value := getattr(row, name), tuple)]

@@ -1,6 +1,7 @@
 """NCCL's logs become what servers send each other: bytes worked out by hand from the counts in the lines."""
 
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -169,3 +170,11 @@ def test_what_a_log_does_not_say_is_one_line(
 def test_a_long_text_that_is_almost_a_log_is_read_once(text: str) -> None:
     assert not list(nccl_lines([text]))
     assert is_nccl_log(text) == ("INFO" in text)
+
+
+def test_a_communicator_of_more_ranks_than_there_can_be_is_refused(tmp_path: Path) -> None:
+    text = EXAMPLE.read_text(encoding="utf-8")
+    path = tmp_path / "nccl.log"
+    path.write_text(re.sub(r"nranks=\d+", "nranks=999999999999", text), encoding="utf-8")
+    with pytest.raises(InvalidInput, match="nranks 999999999999, at most 100000 are read"):
+        read_recording(str(path))

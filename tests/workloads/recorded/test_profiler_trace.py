@@ -83,13 +83,20 @@ def test_a_group_by_its_first_rank_and_stride(tmp_path: Path) -> None:
     assert traffic_of([trace(0, 8, {}, events)], tmp_path).allreduce == (AllReduceGroup((0, 1), 4 * 40),)
 
 
+@pytest.mark.parametrize("change", [{"Group size": 2**40}, {"Process Group Ranks": "[" + "1" * 5000 + "]"}])
+def test_a_group_of_more_ranks_than_there_can_be_is_one_line(change: dict[str, Any], tmp_path: Path) -> None:
+    more = {"Global rank start": 0, "Global rank stride": 1, **change}
+    with pytest.raises(InvalidInput):
+        traffic_of([trace(0, 8, {}, [event("allreduce", "9", nelems=10, more=more)])], tmp_path)
+
+
 def test_a_packed_trace_is_unpacked(tmp_path: Path) -> None:
     path = tmp_path / "rank0.json.gz"
     path.write_bytes(gzip.compress(EXAMPLE.read_bytes()))
     whole = read_recording(str(EXAMPLE))
     assert recorded_traffic(read_recording(str(path)), 4) == recorded_traffic(whole, 4)
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(InvalidInput, match="the gzip file is cut short"):
+    with pytest.raises(InvalidInput, match="cannot be unpacked with gzip: Compressed file ended"):
         read_recording(str(path))
 
 

@@ -102,7 +102,7 @@ def _server(index: int, part: ServerPart, where: tuple[str, int], degree: int) -
 
 
 def _interface(part: InterfacePart) -> Interface:
-    found = re.fullmatch(r"(.+?)f(\d+)(?:np\d+)?", part.name)
+    found = re.fullmatch(r"(.+?)f(\d{1,9})(?:np\d+)?", part.name)
     card, port = (found[1], int(found[2])) if found else (part.name, 0)
     return Interface(
         part.name,

@@ -173,7 +173,7 @@ def checked(content: Any, place: str, most: int | None = None, *, foreign: bool 
 
 
 def _inner(where: tuple[Step, ...], value: Any) -> Iterator[tuple[tuple[Step, ...], Any]]:
-    """Yield what is to be looked at in a list or a mapping."""
+    """Yield the values of a list or a mapping that are not plain, each with the steps to it."""
     items: Iterable[tuple[Any, Any]] = value.items() if isinstance(value, dict) else enumerate(value)
     yield from (((*where, key), inner) for key, inner in items if not _is_plain(inner, key))
 

@@ -1,4 +1,4 @@
-"""Packed files (gzip, xz, zip) within a budget of memory; one line for whatever a foreign decoder raises."""
+"""Packed files (gzip, xz, zip) within a budget of memory; one line for each error of a foreign decoder."""
 
 import gzip
 import io
@@ -22,13 +22,13 @@ _AGAIN = "copy the file again"
 
 
 @contextmanager
-def decoding(place: object, what: str, remedy: str = _AGAIN) -> Iterator[None]:
+def decoding(place: object, failure: str, remedy: str = _AGAIN) -> Iterator[None]:
     """Raise one line where a decoder of other people's formats fails; each has errors of its own, and some have bugs.
 
     Parameters
     ----------
     place : prefix of the message
-    what : what the file is not, or what cannot be done with it
+    failure : the middle of the message, such as ``no model in ONNX``
     remedy : end of the message
 
     Raises
@@ -43,7 +43,7 @@ def decoding(place: object, what: str, remedy: str = _AGAIN) -> Iterator[None]:
     except Exception as error:  # zlib.error, EOFError, struct.error, protobuf's, RecursionError and many more
         reason = str(error).strip(" .")
         reason = reason if " " in reason else f"{type(error).__name__} {reason}".strip()
-        raise InvalidInput(f"{place}: {what}: {reason}; {remedy}") from None
+        raise InvalidInput(f"{place}: {failure}: {reason}; {remedy}") from None
 
 
 def unpacked(data: bytes, place: str, most: int | None = None) -> bytes:
@@ -52,7 +52,8 @@ def unpacked(data: bytes, place: str, most: int | None = None) -> bytes:
     Parameters
     ----------
     most : int, optional
-        Number of bytes that are needed of a packed one; all of it, if it is not given.
+        Number of bytes that are needed of a packed one, fewer where it is damaged behind its beginning; all of it, if
+        it is not given.
 
     Raises
     ------
@@ -64,15 +65,16 @@ def unpacked(data: bytes, place: str, most: int | None = None) -> bytes:
         return data
     limit = max(SMALLEST_LIMIT_BYTES, MOST_PACKING * len(data))
     pieces, length = [], 0
-    with decoding(place, f"cannot be unpacked with {kind}"):
-        try:
+    try:
+        with decoding(place, f"cannot be unpacked with {kind}"):
             for piece in _from_gzip(data) if kind == "gzip" else _from_xz(data):
                 pieces.append(piece)
                 length += len(piece)
                 if length >= (limit if most is None else most):
                     break
-        except EOFError:
-            raise InvalidInput(f"{place}: the {kind} file is cut short; {_AGAIN}") from None
+    except InvalidInput:
+        if most is None or not pieces:
+            raise
     if most is None and length >= limit:
         raise InvalidInput(f"{place}: the {kind} file grows beyond {MOST_PACKING} times its size; {_AGAIN}")
     return b"".join(pieces)[:most]
@@ -81,7 +83,7 @@ def unpacked(data: bytes, place: str, most: int | None = None) -> bytes:
 def _from_gzip(data: bytes) -> Iterator[bytes]:
     """Yield the content in pieces, that of files that were joined one after the other."""
     with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
-        yield from iter(lambda: stream.read(_PIECE_BYTES), b"")
+        yield from iter(lambda: stream.read1(_PIECE_BYTES), b"")
 
 
 def _from_xz(data: bytes) -> Iterator[bytes]:
@@ -89,7 +91,7 @@ def _from_xz(data: bytes) -> Iterator[bytes]:
     fed = data
     while not decoder.eof:
         if decoder.needs_input and not fed:
-            raise EOFError
+            raise EOFError("Compressed file ended before the end-of-stream marker was reached")
         yield decoder.decompress(fed, _PIECE_BYTES)
         fed = b""
 

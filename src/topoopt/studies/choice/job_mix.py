@@ -20,7 +20,7 @@ from topoopt.studies.choice.network import Network
 from topoopt.studies.sweep import request_of
 from topoopt.workloads.transformer import read_config
 
-_WORD = re.compile(r"(?P<job>.*?)(?:@(?P<servers>\d+))?(?::(?P<share>[0-9.eE+-]+|[^:/.]*))?")
+_WORD = re.compile(r"(?P<job>.*?)(?:@(?P<servers>\d{1,9}))?(?::(?P<share>[0-9.eE+-]+|[^:/.]*))?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

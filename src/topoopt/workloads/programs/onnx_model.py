@@ -1,11 +1,11 @@
-"""Reader of models in ONNX as tensor programs: shapes node by node, and what is a weight by the flow of data.
+"""Reader of models in ONNX as tensor programs: shapes node by node, and the weights by the flow of data.
 
-What no path leads to from an input of the model is constant, however large it is and whatever makes it: an initializer,
-a Constant, a ConstantOfShape, whole numbers behind a DequantizeLinear. A constant of floating-point numbers that a call
-on data reads is a weight; where it is computed of other ones, these are the weights. What depends on the shape of an
-input alone, such as a mask, is none.
+A tensor to which no path leads from an input of the model is a constant, however large it is and whatever makes it: an
+initializer, a Constant, a ConstantOfShape, whole numbers behind a DequantizeLinear. A constant of floating-point
+numbers that a call on data reads is a weight; where it is computed of other ones, these are the weights. A tensor that
+depends on the shape of an input alone, such as a mask, is none.
 
-Values are computed where they are small and cheap, since sizes depend on them. What a file may cost is checked first.
+Values are computed where they are small and cheap, since sizes depend on them. The cost of a file is checked first.
 """
 
 import importlib
@@ -215,7 +215,7 @@ class _Graph:
     types : dict
         ``TypeProto`` of every tensor as far as it is known, declared or inferred.
     values : dict
-        Small values of what is constant, or depends on shapes alone.
+        Small values of constants, and of tensors that depend on shapes alone.
     live, of_shapes : set of str
         Tensors that depend on data, and those that depend on the shapes of these.
     weighty : dict
@@ -276,7 +276,7 @@ class _Graph:
         return TensorProgram("a model in ONNX", self.path, tensors, parameters, data, results, tuple(nodes))
 
     def _take(self, node: Any, reads: Sequence[str]) -> bool:
-        """Note what the outputs of a call depend on; return whether it is one on data, or on weights."""
+        """Note the origin of the outputs of a call; return whether it is one on data, or on weights."""
         outputs = [name for name in node.output if name]
         is_live = any(name in self.live for name in reads)
         if is_live and _operator(node) not in _OF_A_SHAPE:

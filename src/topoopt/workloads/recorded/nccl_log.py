@@ -20,6 +20,7 @@ from topoopt.workloads.recorded.recording import (
     ALL_TO_ALL,
     BROADCAST,
     GATHER,
+    MOST_RANKS,
     NCCL_BYTES,
     RECEIVE,
     REDUCE,
@@ -156,6 +157,10 @@ class _Log:
         if line.operation not in OPERATIONS:
             names = ", ".join(OPERATIONS)
             raise InvalidInput(f"{self.place}: {line.operation}: no call that is known; known are {names}")
+        if line.ranks > MOST_RANKS:
+            raise InvalidInput(
+                f"{self.place}: {line.operation}: nranks {line.ranks}, at most {MOST_RANKS} are read"
+            )
         if line.datatype not in NCCL_BYTES:
             raise InvalidInput(f"{self.place}: {line.operation}: datatype {line.datatype} is not known")
         if not -1 <= line.root < line.ranks:

@@ -21,6 +21,7 @@ from topoopt.workloads.recorded.recording import (
     ALL_TO_ALL,
     BROADCAST,
     GATHER,
+    MOST_RANKS,
     RECEIVE,
     REDUCE,
     REDUCE_SCATTER,
@@ -214,7 +215,7 @@ class _Trace:
             type(start) is int
             and type(stride) is int
             and type(size) is int
-            and size > 0
+            and 0 < size <= MOST_RANKS
             and stride > 0 <= start
         ):
             return tuple(range(start, start + size * stride, stride))

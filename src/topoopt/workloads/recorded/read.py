@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from topoopt.base.errors import InvalidInput
-from topoopt.schema.files import is_file, parse_json, read_bytes, unpacked
+from topoopt.schema.files import decoding, is_file, parse_json, read_bytes, unpacked
 from topoopt.workloads.recorded.execution_trace import as_profiler_trace, is_execution_trace
 from topoopt.workloads.recorded.nccl_log import is_nccl_log, nccl_recording
 from topoopt.workloads.recorded.pytorch_traces import is_profiler_trace, profiler_recording
@@ -68,12 +68,13 @@ def read_recording(path: str) -> Recording:
     if len(texts) == 1 and begins_as_workload(texts[0][1]):
         return simai_recording(texts[0][1], path)
     as_json = [text.lstrip().startswith("{") for _, text in texts]
-    if all(as_json):
-        return profiler_recording(_traces(texts), path)
-    if any(as_json):
-        one, other = names[as_json.index(True)], names[as_json.index(False)]
-        raise InvalidInput(f"{path}: {one} is JSON and {other} is not; {_EXPECTED}, not both")
-    return nccl_recording((line for _, text in texts for line in text.splitlines()), path)
+    with decoding(path, "no recording that is known here", "record again"):
+        if all(as_json):
+            return profiler_recording(_traces(texts), path)
+        if any(as_json):
+            one, other = names[as_json.index(True)], names[as_json.index(False)]
+            raise InvalidInput(f"{path}: {one} is JSON and {other} is not; {_EXPECTED}, not both")
+        return nccl_recording((line for _, text in texts for line in text.splitlines()), path)
 
 
 def unpacked_text(path: str) -> str:
