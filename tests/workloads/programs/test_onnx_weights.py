@@ -107,6 +107,27 @@ def test_a_weight_of_two_readers_and_its_transposed_one_count_once(tmp_path: Pat
     assert parameter_bytes(written(tmp_path / "m.onnx", nodes, [tensor("w", np.zeros((8, 8)))])) == 4 * 64
 
 
+def test_weights_in_the_branches_of_a_condition_count(tmp_path: Path) -> None:
+    branches = {
+        name: onnx.helper.make_graph(
+            [
+                node("Constant", "", name, value=tensor("", np.zeros(8))),
+                node("Add", f"x {name}", f"y_{name}"),
+            ],
+            name,
+            [],
+            [onnx.helper.make_tensor_value_info(f"y_{name}", FLOAT, ["batch", 8])],
+        )
+        for name in ("then_branch", "else_branch")
+    }
+    nodes = [node("If", "yes", "h", **branches), node("Relu", "h", "y")]
+    path = written(tmp_path / "m.onnx", nodes, [tensor("yes", True, np.bool_)])
+    with pytest.raises(InvalidInput, match=r"operators that are not known: If \(1\)"):
+        read_program(path, {})
+    graph, _ = read_program(path, {"unknown": "bytes"})
+    assert sum(op.parameter_bytes for op in graph.operators) == 2 * 4 * 8
+
+
 @pytest.mark.parametrize("model", PUBLISHED)
 def test_published_models_have_their_published_parameters(model: str) -> None:
     path = DATA / "light" / f"light_{model}.onnx"
