@@ -77,7 +77,7 @@ class PackedTrees:
     def volume(self, ports: int, pieces: int) -> float:
         """Return the load of the fullest links, summed over steps, relative to that of ``ports`` with the message.
 
-        With so many pieces, each a step behind the one before.
+        Each of the pieces is a step behind the one before.
         """
         tree, server = np.nonzero(self.depth > 0)
         link = self.topology.link_ids(self.parent[tree, server], server)

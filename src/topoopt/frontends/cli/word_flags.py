@@ -113,7 +113,7 @@ def _parameter(described_word: DescribedWord) -> inspect.Parameter:
 
 
 def _completion(form: str) -> Callable[[str], list[str]] | None:
-    """Return what a shell completes the value of a flag with; None where its form is no list of names."""
+    """Return the function that completes the value of a flag; None where its form is no list of names."""
 
     def begun(incomplete: str) -> list[str]:
         return [one for one in form.split("|") if one.startswith(incomplete) and one.islower()]
