@@ -107,7 +107,7 @@ def wire_layouts(
         except KeyboardInterrupt:
             if first is None:
                 raise
-            because = "interrupted"
+            because = INTERRUPTED
             break
         wired += networks
         best = min(wirings, key=lambda row: row.time_s, default=None)
@@ -123,7 +123,7 @@ def wire_layouts(
     cpu_s = time.process_time() - began
     record = SearchRecord(wired, because, tuple(times_s), tuple(convergence), cpu_s, tuple(left_out))
     assert first is not None
-    if because != "interrupted":
+    if because != INTERRUPTED:
         chosen = [recommended(job, [*chosen, *_on_other_wirings(job, chosen[0], options)])]
     return [first], chosen, record
 
@@ -162,6 +162,8 @@ def _raced(
     return wirings, min(beaten_s, default=0.0), len(splits)
 
 
+INTERRUPTED = "interrupted"
+"""Why a search stopped, and why networks are not compared."""
 NEAR = 1.02
 """Factor of the fastest up to which a wiring may become it: balanced routes gain some percent."""
 MOST_BALANCED = 3
@@ -213,15 +215,14 @@ def make_plan(
     starts, searched, record = SEARCHES[job.work.kind](job, options, on_progress, drafts_for(on_draft))
     best, looked_at = best_candidate(job, [*searched, *starts], balance=options.balance)
     searched_for, answer = job, settled_answer(job, asked, best)
-    baselines, skipped = compare_job(
-        answer.job,
-        options,
-        sizes,
-        table,
-        (starts[0].strategy, best.strategy),
-        on_progress,
-        Fidelity(options=options_of(asked), bucket_sizes=sizes_elsewhere(answer.job, answer.gradients)),
-    )
+    fidelity = Fidelity(options=options_of(asked), bucket_sizes=sizes_elsewhere(answer.job, answer.gradients))
+    try:
+        baselines, skipped = compare_job(
+            answer.job, options, sizes, table, (starts[0].strategy, best.strategy), on_progress, fidelity
+        )
+    except KeyboardInterrupt:  # the plan itself is whole
+        baselines, skipped = (), tuple((size.label, INTERRUPTED) for size in sizes)
+        record = replace(record, stopped_because=INTERRUPTED)
     if options.any_wiring:
         answer = min(
             (answer, *rivals(searched_for, asked, answer, looked_at, baselines, options)), key=preference_s

@@ -124,3 +124,29 @@ def test_at_a_bad_moment_in_a_process_of_its_own(tmp_path: Path, moment: str) ->
     command = [sys.executable, "-m", "interrupted_command"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (130, "interrupted: nothing was written\n")
+
+
+def test_a_plan_is_kept_if_the_other_networks_are_interrupted(
+    topoopt: Topoopt, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(import_module("topoopt.search.planner"), "compare_job", stop_here)
+    out = tmp_path / "plan.json"
+    ran = topoopt(
+        *("plan", "ncf", "--servers", "4", "--degree", "2", "--budget", "5"),
+        *("--fabrics", "ideal-switch", "--out", str(out)),
+    )
+    assert ran.code == 130
+    assert out.is_file()
+    assert "without ideal-switch: interrupted" in ran.out
+    assert "The search was interrupted: this is the best that it had found." in " ".join(ran.out.split())
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_an_end_that_is_asked_for_is_an_interrupt(number: signal.Signals, tmp_path: Path) -> None:
+    script = (
+        "import os, signal, sys; from topoopt.frontends.cli import program;"
+        f"program.interrupt_when_safe(); os.kill(os.getpid(), {int(number)})"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert "KeyboardInterrupt" in ran.stderr
+    assert ran.returncode in (1, 130, -signal.SIGINT)

@@ -92,10 +92,17 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def interrupt_when_safe() -> None:
-    """Handle Ctrl-C where it still has Python's own meaning; a program that uses topoopt may have another."""
+    """Handle Ctrl-C where it still has Python's own meaning; a program that uses topoopt may have another.
+
+    A scheduler's SIGTERM, and the SIGHUP of a terminal that closes, then mean the same: keep the best so far, and leave
+    no temporary file.
+    """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGALRM, _interrupt)
         signal.signal(signal.SIGINT, _interrupt)
+        for ending in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(ending) is signal.SIG_DFL:
+                signal.signal(ending, _interrupt)
         sys.unraisablehook = _raise_again
 
 

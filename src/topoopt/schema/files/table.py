@@ -12,6 +12,7 @@ import hashlib
 import io
 import json
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -167,13 +168,17 @@ def whole_file(path: str | Path) -> Iterator[BinaryIO]:
     """
     target = target_of(path)
     try:
-        # A short name of its own: with the target's name in it, the longest allowed name would become too long.
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".topoopt.")
+        handle, temporary = _new_file(target.parent)
     except OSError as error:
         raise InvalidInput(f"{path}: cannot be written: {error.strerror or error}") from None
     try:
         with os.fdopen(handle, "wb") as stream:
             yield stream
+            stream.flush()
+            if not os.path.lexists(temporary):
+                os.link(
+                    f"/proc/self/fd/{handle}", temporary, src_dir_fd=handle
+                )  # follows the link with a descriptor
         # mkstemp makes private files; a result should get the mode that open() would have given it.
         mask = os.umask(0)
         os.umask(mask)
@@ -186,6 +191,20 @@ def whole_file(path: str | Path) -> Iterator[BinaryIO]:
         if isinstance(error, OSError):
             raise InvalidInput(f"{path}: cannot be written: {error.strerror or error}") from None
         raise
+
+
+def _new_file(folder: Path) -> tuple[int, str]:
+    """Return a new file and the name that it has, or is to have once it is whole.
+
+    Without a name until then, nothing of it is left where the process is killed. Not every file system has such files.
+    The name is short: with the target's name in it, the longest allowed name would become too long.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        handle = os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o600)
+        if os.path.exists(f"/proc/self/fd/{handle}"):
+            return handle, str(folder / f".topoopt.{secrets.token_hex(4)}")
+        os.close(handle)
+    return tempfile.mkstemp(dir=folder, prefix=".topoopt.")
 
 
 def check_folder(path: str | Path) -> Path:
