@@ -343,3 +343,15 @@ def test_a_folder_of_records_that_others_could_write_is_refused(
         said = capsys.readouterr().err
         assert said.startswith("error: testbed: records of testbeds cannot be kept or read: ")
         assert said.count("\n") == 1
+
+
+def test_records_in_a_folder_of_the_environment_are_none(
+    machine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``sudo -E`` hands on the folder of the user who says it."""
+    place = tmp_path / "topoopt" / "testbed" / machine
+    place.mkdir(parents=True)
+    (place / "state.json").write_text('{"name": "x", "namespaces": ["../../etc/passwd"]}')
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    assert known_states() == take_down(None).testbeds == ()
+    assert place.exists()

@@ -290,7 +290,8 @@ def _check_folder(*, makes: bool = False) -> bool:
         if not os.access(STATE_FOLDER, os.R_OK | os.X_OK):
             raise PermissionError(f"{STATE_FOLDER} belongs to root")
     except OSError as error:
-        raise InvalidInput(f"testbed: records of testbeds cannot be kept or read: {error}") from None
+        remedy = "" if os.geteuid() == 0 else "; run it as root (sudo)"
+        raise InvalidInput(f"testbed: records of testbeds cannot be kept or read: {error}{remedy}") from None
     return True
 
 
