@@ -120,7 +120,7 @@ VERBS: dict[str, tuple[Callable[[str], Any], set[str]]] = {
     "cost": (lambda path: topoopt.cost(plan=path), {"plan"}),
     "fail": (lambda path: topoopt.fail(path, server=0), {"plan"}),
     "export": (topoopt.export, {"plan"}),
-    "verify": (topoopt.verify, {"plan", "wiring"}),
+    "verify": (topoopt.verify, {"plan", "schedule", "wiring"}),
     "rewire": (lambda path: topoopt.rewire(path, path), {"plan", "wiring"}),
     "topology": (lambda path: topoopt.topology(file=path), {"plan", "wiring"}),
     "report": (topoopt.report, {"plan", "comparison"}),
