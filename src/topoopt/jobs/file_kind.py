@@ -336,4 +336,5 @@ def _of_folder(path: str) -> str | None:
     files = sorted(one for one in Path(path).iterdir() if one.is_file())
     if any(one.suffix == ".et" for one in files):
         return "chakra"
-    return next((file_kind(str(one)) for one in files[:1]), None)
+    kind = file_kind(str(files[0])) if files else None
+    return kind if kind in ("recording", "execution-trace") else None  # readers of others take a file

@@ -43,6 +43,11 @@ def decoding(place: object, failure: str, remedy: str = _AGAIN) -> Iterator[None
     except Exception as error:  # zlib.error, EOFError, struct.error, protobuf's, RecursionError and many more
         reason = str(error).strip(" .")
         reason = reason if " " in reason else f"{type(error).__name__} {reason}".strip()
+        reason = (
+            "it has no such header, or holds pickled objects, which are never loaded"
+            if "pickle" in reason
+            else reason
+        )
         raise InvalidInput(f"{place}: {failure}: {reason}; {remedy}") from None
 
 

@@ -234,7 +234,8 @@ def _remedies(request: SearchRequest, total: float, calibration: Calibration) ->
         if len(table) and request.memory(table).fits.any():
             remedies.append(f"{request.accelerators * scale:,} accelerators would suffice")
             break
-    larger = [part for part in accelerators() if part.usable_memory_bytes >= total]
+    grouped = [part for part in accelerators() if part.scale_up_domain != "1"]  # no desktops
+    larger = [part for part in grouped if part.usable_memory_bytes >= total]
     if larger:
         least = min(larger, key=lambda part: part.usable_memory_bytes)
         remedies.append(f"as many {least.name} ({format_memory(least.usable_memory_bytes)})")
