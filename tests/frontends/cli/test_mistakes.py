@@ -242,3 +242,29 @@ def test_an_error_of_our_own_is_a_traceback(topoopt: Topoopt, monkeypatch: pytes
     monkeypatch.setattr(import_module("topoopt.jobs.job_source"), "resolve_variant", broken)
     with pytest.raises(AssertionError, match="ours"):
         topoopt("models", "dlrm")
+
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("fail", "PLAN", "--server", "3", "--runs", "10"), "--runs: is for availability"),
+        (("fail", "PLAN", "--server", "3", "--days", "3"), "--days: is for availability"),
+        (("phases", "PLAN", "--iteration-time", "3ms"), "--iteration-time: is for counters"),
+        (
+            ("phases", str(EXAMPLES / "counters.csv"), "--simulator", "packet"),
+            "--simulator: counters are measured and not simulated",
+        ),
+        (
+            ("finetune", "llama3-8b", "--accelerators", "8", "--full", "--alone", "--lora-rank", "8"),
+            "--lora-rank: full trains all weights",
+        ),
+        (("topology", "--servers", "16", "--strides", "17"), "circulant: stride 17 for 16 servers; use 1..15"),
+    ],
+)
+def test_words_that_would_have_no_effect(
+    topoopt: Topoopt, plan_file: str, words: tuple[str, ...], said: str
+) -> None:
+    assert_one_line(topoopt(*(plan_file if word == "PLAN" else word for word in words)), said)

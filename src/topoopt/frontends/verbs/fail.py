@@ -14,7 +14,15 @@ from topoopt.finder.rewiring import Wiring
 from topoopt.frontends.verbs.input_sources import PlanSource, inventory_of, plan_and_name
 from topoopt.plans import Plan
 from topoopt.plans.inventory import GivenInventory, Inventory, circuits, completed
-from topoopt.schema.words import FailureWords, FailWords, checked_arguments, checked_words, pick
+from topoopt.schema.words import (
+    AvailabilityWords,
+    FailureWords,
+    FailWords,
+    checked_arguments,
+    checked_words,
+    defaults,
+    pick,
+)
 from topoopt.simulation import SIMULATORS
 from topoopt.studies.failure import (
     DEFAULT_RATES,
@@ -93,6 +101,9 @@ def fail(
         raise InvalidInput(
             f"{word}: is for availability; one failure is simulated with every repair there is"
         )
+    for word, usual in defaults(AvailabilityWords).items():
+        if settings.get(word, usual) != usual:
+            raise InvalidInput(f"{word}: is for availability; one failure needs no draws")
     if not pick(settings, PARTS):
         raise InvalidInput("fail: give what fails: one of link, cable, server, panel, or availability")
     if "rates" in settings and "at" not in settings:

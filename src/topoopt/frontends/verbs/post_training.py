@@ -256,6 +256,8 @@ def finetune(
     servers = _servers(accelerators, system)
     if first != "full":
         _check_adapted(transformer, rank)
+    elif settings["alone"] and rank != defaults(FineTuneWords)["lora_rank"]:
+        raise InvalidInput("lora_rank: full trains all weights and no adapters; leave one of them out")
     batch, sequence = usual_scale(transformer, accelerators)
     batch = whole("global_batch", settings.get("global_batch", batch), 1)
     sequence = whole("seq", settings.get("seq", sequence), 1)

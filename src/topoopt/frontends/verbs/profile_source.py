@@ -109,6 +109,8 @@ def _simulated(source: Plan | str, how: HowProfiled) -> Simulation:
 
 def _of_simulation(simulation: Simulation, how: HowProfiled) -> JobPhases:
     result, fabric = simulation.result, simulation.fabric
+    if how.iteration_time_s is not None:
+        raise InvalidInput("iteration_time: is for counters; a simulation has its own; leave it out")
     if len(simulation.jobs) > 1:
         raise InvalidInput("JOB: a profile is of one job alone; simulate each one on its own")
     if how.link == ALL:
@@ -135,6 +137,8 @@ def _ends(link: str) -> Ends:
 
 def _of_counters(path: str, how: HowProfiled) -> JobPhases:
     """Return the profile from counters of one link, or of all with at least 1 % of the busiest one's bytes."""
+    if how.simulator != USUAL.simulator:
+        raise InvalidInput("simulator: counters are measured and not simulated; leave it out")
     curves = read_counters(path)
     sent = {link: float(curve.sent_bytes[-1] - curve.sent_bytes[0]) for link, curve in curves.items()}
     order = sorted(curves, key=lambda link: -sent[link])

@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tokenize import TokenError
 
 from topoopt.base.errors import InvalidInput, TopoOptError
 from topoopt.schema.files.content import read_bytes
@@ -48,6 +49,8 @@ def decoding(place: object, failure: str, remedy: str = _AGAIN) -> Iterator[None
             if "pickle" in reason
             else reason
         )
+        if isinstance(error, MemoryError | SyntaxError | TokenError):
+            reason = "its sizes or its header are damaged"
         raise InvalidInput(f"{place}: {failure}: {reason}; {remedy}") from None
 
 
@@ -81,7 +84,8 @@ def unpacked(data: bytes, place: str, most: int | None = None) -> bytes:
         if most is None or not pieces:
             raise
     if most is None and length >= limit:
-        raise InvalidInput(f"{place}: the {kind} file grows beyond {MOST_PACKING} times its size; {_AGAIN}")
+        grows = f"the {kind} file grows beyond {MOST_PACKING} times its size"
+        raise InvalidInput(f"{place}: {grows}; unpack it, or give less of it")
     return b"".join(pieces)[:most]
 
 

@@ -25,6 +25,7 @@ from topoopt.schema.words.cluster import InterleaveWords as InterleaveWords
 from topoopt.schema.words.cluster import MltcpWords as MltcpWords
 from topoopt.schema.words.cluster import PhasesWords as PhasesWords
 from topoopt.schema.words.cluster import ScheduleWords as ScheduleWords
+from topoopt.schema.words.cost import AvailabilityWords as AvailabilityWords
 from topoopt.schema.words.cost import ChooseWords as ChooseWords
 from topoopt.schema.words.cost import CostWords as CostWords
 from topoopt.schema.words.cost import FailureWords as FailureWords

@@ -226,7 +226,7 @@ def kept_ray_cluster(address: str, processes: int = 0) -> Iterator[Crew]:
                     ray.init(address=LOCAL, num_cpus=processes or None, include_dashboard=False, **quiet)
                 else:
                     ray.init(address=address, **quiet)
-            except (ConnectionError, ValueError, RuntimeError, OSError) as error:
+            except Exception as error:  # Ray raises a bare one where its node does not start in time
                 reason = " ".join(str(error).split())[:200]
                 raise InvalidInput(f"ray {address}: no cluster there: {reason}; {_REMEDY}") from None
         yield from _answers(ray, tasks, on_start, processes)

@@ -61,14 +61,15 @@ def stride_offsets(servers: int, strides: Sequence[int], links: str) -> list[int
         raise InvalidInput("circulant: no stride given; give at least one, such as 1")
     offsets = []
     for stride in strides:
-        step = stride % servers
-        if step == 0:
+        if stride % servers == 0:
             raise InvalidInput(
                 f"circulant: stride {stride} joins a server to itself; use 1..{servers - 1} for n={servers}"
             )
-        offsets.append(step)
-        if links == "duplex" and 2 * step != servers:
-            offsets.append(servers - step)
+        if not 0 < stride < servers:
+            raise InvalidInput(f"circulant: stride {stride} for {servers} servers; use 1..{servers - 1}")
+        offsets.append(stride)
+        if links == "duplex" and 2 * stride != servers:
+            offsets.append(servers - stride)
     return offsets
 
 

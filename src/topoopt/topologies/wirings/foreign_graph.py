@@ -367,7 +367,7 @@ def _number(
     ):
         return parse(text, place)
     number = float(text) * scale
-    if not max(least, 0.0) <= number <= most or (least and number <= 0):
+    if not max(least, 0.0) <= number <= most or (least and number <= 0) or np.isinf(number):
         raise InvalidInput(
             f"{place}: got {shown(value)} without a unit; write it with one, such as {example}"
         )

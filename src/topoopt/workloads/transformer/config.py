@@ -10,7 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from topoopt.base.errors import InvalidInput, TopoOptError
+from topoopt.base.errors import InvalidInput, TopoOptError, shown
 from topoopt.schema.files import packaged_rows, read_json
 from topoopt.workloads.transformer.family_rules import RULES
 from topoopt.workloads.transformer.layer_patterns import ATTENTION, BY_HAND, ConfigFields
@@ -222,7 +222,11 @@ def config_to_model(config: Mapping[str, Any], place: str) -> TransformerModel:
         As :func:`read_config`.
     """
     family = config.get("model_type")
-    if not isinstance(family, str):
+    if family is not None and not isinstance(family, str):
+        raise InvalidInput(
+            f"{place}: model_type: expected the family of the model as text, got {shown(family)}"
+        )
+    if family is None:
         raise InvalidInput(
             f"{place}: model_type: missing, the family of the model, such as llama; is this a config.json of "
             f"Hugging Face? {_remedy(config)}"
