@@ -336,7 +336,7 @@ def any_bytes(path: str | Path) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
         with os.fdopen(descriptor, "rb") as stream:
             _check_kind(path, os.fstat(descriptor))
-            data = stream.read(LARGEST_FILE_BYTES + 1)
+            data = stream.read()  # with a limit, memory of that size would be taken first
     except FileNotFoundError:
         raise InvalidInput(f"{path}: no such file") from None
     except IsADirectoryError:
