@@ -124,7 +124,8 @@ def parse_json(text: str, place: str, expected: str = "", *, foreign: bool = Fal
         )
     except _RepeatedKey as error:
         if len(text) <= _LONGEST_SEARCHED and not foreign:  # JSON is YAML, whose nodes know their lines
-            _refuse_repeated_keys(yaml.compose(text.replace("\t", " "), Loader=yaml.SafeLoader), place)
+            with suppress(yaml.YAMLError, RecursionError):  # of a text that is no JSON behind that key
+                _refuse_repeated_keys(yaml.compose(text.replace("\t", " "), Loader=yaml.SafeLoader), place)
         raise InvalidInput(f"{place}: {error}") from None
     except json.JSONDecodeError as error:
         what = "truncated" if expected and _is_cut(error) else f"not JSON: {error.msg}"

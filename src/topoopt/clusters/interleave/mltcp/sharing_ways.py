@@ -23,6 +23,8 @@ from topoopt.clusters.interleave.profiles.profile import CommunicationProfile, P
 from topoopt.simulation import Aggressiveness
 
 MOST_NOISE = 0.5
+MOST_OFFSET = 1000.0
+"""Most communications of a job by which each later one starts behind the one before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +77,10 @@ class SharingQuestion:
         whole("iterations", self.iterations, 1)
         whole("learn", self.learning_iterations)
         whole("seed", self.seed)
-        if not 0 <= self.offset < math.inf:
-            raise InvalidInput(f"offset {self.offset:g}: expected a part of the communication >= 0")
+        if not 0 <= self.offset <= MOST_OFFSET:
+            raise InvalidInput(
+                f"offset {self.offset:g}: expected a part of the communication from 0 to {MOST_OFFSET:g}"
+            )
         if not 0 <= self.noise <= MOST_NOISE:
             raise InvalidInput(
                 f"noise {self.noise:g}: expected a part of the computing time, 0..{MOST_NOISE:g}"
