@@ -106,8 +106,20 @@ def _row(kind: str, cells: Mapping[str, str], here: str) -> _Asked:
         return _number(cells[name], f"{here}: {name}")
 
     if kind == "Acme":
-        begin_s = _moment(cells["submit_time"], f"{here}: submit_time")
-        return cells["job_id"], begin_s, number("gpu_num"), number("duration")
+        comes_s, start_s, end_s = (
+            _moment(cells.get(name), f"{here}: {name}") for name in ("submit_time", "start_time", "end_time")
+        )
+        if end_s < start_s:
+            raise InvalidInput(f"{here}: end_time: expected a time after start_time, got {cells['end_time']}")
+        accelerators, ran_s = number("gpu_num"), number("duration")
+        if accelerators % 1 > 0:
+            raise InvalidInput(f"{here}: gpu_num: expected an integer, got {shown(cells['gpu_num'])}")
+        # that of Kalos counts from when a job was submitted, that of Seren from its start
+        if ran_s < end_s - start_s - 1 or ran_s > end_s - min(comes_s, start_s) + 1:
+            raise InvalidInput(
+                f"{here}: duration: expected {end_s - start_s:.0f}, from start_time to end_time, got {cells['duration']}"
+            )
+        return cells["job_id"], comes_s, accelerators, ran_s
     if kind == "Alibaba PAI":
         accelerators = number("num_gpu") * number("num_inst")
         return cells["job_id"], number("submit_time"), accelerators, number("duration")
