@@ -101,6 +101,32 @@ def test_what_is_wrong_is_one_line(tmp_path: Path, text: str, says: str) -> None
     assert says in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            ACME.replace("gpu_num", "gpu_nm"),
+            'columns of Acme, but "gpu_num" is missing; did you mean it by "gpu_nm"?',
+        ),
+        (
+            PAI.replace("num_gpu", "num_gpus"),
+            'columns of Alibaba PAI, but "num_gpu" is missing; did you mean',
+        ),
+        (
+            "job_name,inst_id,user,status,start_time,end_time\na,b,c,Failed,1,2\n",
+            "table of jobs has no accelerators",
+        ),
+        ("a,b,c,Terminated,1.0,2.0\n", "table of jobs has no accelerators; give its table of tasks"),
+    ],
+)
+def test_a_public_trace_without_a_column_is_known(tmp_path: Path, text: str, says: str) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text(text)
+    with pytest.raises(InvalidInput) as caught:
+        topoopt.cluster.run(path, servers=8, mix="vgg16=1")
+    assert says in str(caught.value)
+
+
 def test_models_are_said_and_the_trace_can_be_kept(tmp_path: Path) -> None:
     path, kept = tmp_path / "acme.csv", tmp_path / "kept.csv"
     path.write_text(ACME)
