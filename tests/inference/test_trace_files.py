@@ -178,7 +178,7 @@ def test_wrong_columns_are_one_line(tmp_path: Path, columns: str, message: str) 
             "output_tokens=output_length, blocks=hash_ids, block_tokens=16', with arrival_s for seconds",
         ),
         (
-            BAILIAN.replace("8.9", "8900").replace("10.9", "208900"),
+            BAILIAN.replace("8.9", "8900").replace("10.9", "9100"),
             "timestamp: seconds or milliseconds? As seconds, there is one request every 200 s; if so, give "
             "columns=bailian, else columns='arrival_ms=timestamp, input_tokens=input_length, output_tokens=",
         ),
