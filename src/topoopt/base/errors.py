@@ -118,7 +118,7 @@ def shown(value: object) -> str:
 
 
 def decimal_hint(value: object) -> str:
-    """Return the remedy for a number with a decimal comma, to follow what was given; nothing for another value.
+    """Return the remedy for a number with a decimal comma, to follow the value given; nothing for another value.
 
     Examples
     --------

@@ -19,7 +19,7 @@ Row = tuple[float, int, int, list[int]]
 """Seconds, input and output tokens, names of the prompt's blocks."""
 MOST_BLOCK = 2**62
 LONGEST_GAP_S, SHORTEST_GAP_S = 100.0, 1e-3
-"""Mean seconds between requests, beyond which a trace without a said unit is likely to be in another one."""
+"""Mean seconds between requests, beyond which a trace is likely to be in another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +107,16 @@ def read_requests(path: str, columns: str = "") -> RequestTrace:
     if not times:
         raise InvalidInput(f"{path}: holds no request")
     arrival_s = np.array(times)
-    if said is None:
-        _check_unit(form, (times[-1] - times[0]) / max(1, len(times) - 1), path)
+    gap_s = float(arrival_s[-1] - arrival_s[0]) / max(1, len(times) - 1)
+    name = "" if said else next(name for name, one in FORMATS.items() if one is form)
+    in_s, in_ms = name in ("bailian", "burstgpt"), name == "mooncake"
+    if (in_s and gap_s > LONGEST_GAP_S) or (in_ms and 0 < gap_s < SHORTEST_GAP_S):
+        units = ("milliseconds", "seconds") if in_ms else ("seconds", "milliseconds")
+        option = form.option("arrival_s" if in_ms else "arrival_ms")
+        raise InvalidInput(
+            f"{path}: {form.time}: {' or '.join(units)}? As {units[0]}, there is one request every "
+            f"{format_time(gap_s)}; if so, give columns={name}, else {option}"
+        )
     requests = Requests(
         arrival_s - arrival_s[0],
         np.array(inputs, np.int64),
@@ -118,20 +126,6 @@ def read_requests(path: str, columns: str = "") -> RequestTrace:
         block_tokens=form.block_tokens,
     )
     return RequestTrace(path, form, requests, failed)
-
-
-def _check_unit(form: TraceFormat, gap_s: float, path: str) -> None:
-    """Refuse times that only make sense in another unit than that of the format."""
-    name = next(name for name, one in FORMATS.items() if one is form)
-    in_ms = form.unit_s == 1.0 and name != "topoopt" and gap_s > LONGEST_GAP_S
-    if in_ms or (form.unit_s == 1e-3 and 0 < gap_s < SHORTEST_GAP_S):
-        read, other, time = (
-            ("seconds", "milliseconds", "arrival_ms") if in_ms else ("milliseconds", "seconds", "arrival_s")
-        )
-        raise InvalidInput(
-            f"{path}: {form.time}: {read} or {other}? As {read}, there is one request every {format_time(gap_s)}; if "
-            f"so, give columns={name}, else {form.option(time)}"
-        )
 
 
 def _json_rows(

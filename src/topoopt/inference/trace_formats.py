@@ -121,7 +121,16 @@ def format_of(columns: Sequence[str], place: str) -> TraceFormat:
             raise InvalidInput(f'{place}: column "{name}" stands twice')
     having = [one for one in FORMATS.values() if set(one.needed) <= set(columns)]
     if not having:
-        _refuse_misspelled(columns, place)
+        form = max(FORMATS.values(), key=lambda one: len(set(one.known) & set(columns)))
+        missing = [name for name in form.needed if name not in columns]
+        near = difflib.get_close_matches(missing[0], set(columns) - set(form.known), 1)
+        if near and len(missing) == 1:
+            time, prompt, answer = (near[0] if name in missing else name for name in form.needed[:3])
+            so_read = replace(_there(form, columns), time=time, prompt=prompt, answer=answer).option()
+            raise InvalidInput(
+                f'{place}: columns as {form.title}, but "{missing[0]}" is missing; did you mean it by "{near[0]}"? '
+                f"Rename that, or give {so_read}"
+            )
         ways = ", or ".join(f"{', '.join(one.needed)} ({one.title})" for one in FORMATS.values())
         raise InvalidInput(
             f"{place}: expected {ways}, or columns=NAME=COLUMN,…; got {shown(', '.join(columns))}"
@@ -138,20 +147,6 @@ def format_of(columns: Sequence[str], place: str) -> TraceFormat:
 
 def _there(form: TraceFormat, columns: Sequence[str]) -> TraceFormat:
     return form if form.blocks in columns else replace(form, blocks="")
-
-
-def _refuse_misspelled(columns: Sequence[str], place: str) -> None:
-    """Refuse the columns of a format, of which one that is needed has another name."""
-    form = max(FORMATS.values(), key=lambda one: len(set(one.known) & set(columns)))
-    missing = [name for name in form.needed if name not in columns]
-    near = difflib.get_close_matches(missing[0], set(columns) - set(form.known), 1)
-    if near and len(missing) == 1:
-        fields = [field for field in ("time", "prompt", "answer") if getattr(form, field) == missing[0]]
-        so_read = replace(_there(form, columns), **dict.fromkeys(fields, near[0])).option()
-        raise InvalidInput(
-            f'{place}: columns as {form.title}, but "{missing[0]}" is missing; did you mean it by "{near[0]}"? Rename '
-            f"that, or give {so_read}"
-        )
 
 
 def said_format(text: str) -> TraceFormat:

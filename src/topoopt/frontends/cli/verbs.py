@@ -260,6 +260,8 @@ def flagged(message: str, names: Mapping[str, str]) -> str:
     '--fabrics: unknown name "rial"'
     >>> flagged("job.yaml: training.tp 3: does not divide 8; max_vpp is there, too", words)
     'job.yaml: training.tp 3: does not divide 8; max_vpp is there, too'
+    >>> flagged("t: give fabrics='tp=3, max_vpp=a b'", words)
+    "t: give --fabrics 'tp=3, max_vpp=a b'"
     """
     flags = {name.removeprefix("--").replace("-", "_"): name for name in names.values()} | dict(names)
     flags = {word: name for word, name in flags.items() if name.startswith("--")}
