@@ -19,6 +19,11 @@ b,u1,1,1,8,Debug,FAILED,2023-03-01 00:01:00+08:00,2023-03-01 00:01:00+08:00,10,0
 c,u2,4,13,64,SFT,COMPLETED,2023-03-01 00:02:00+08:00,2023-03-01 00:02:00+08:00,900,0
 d,u2,4,16,64,SFT,CANCELLED,2023-03-01 00:02:00+08:00,,,
 """
+KALOS = """\
+job_id,user,node_num,gpu_num,type,state,submit_time,start_time,end_time,duration,queue
+k,u,8,64,Other,FAILED,2023-05-17 11:00:58+00:00,2023-05-17 11:01:08+00:00,2023-05-17 11:01:16+00:00,18,10.0
+"""
+"""Times as Kalos' release has them: the duration counts from submit_time."""
 TASKS = """\
 a,ps,1,Terminated,100.0,700.0,600.0,29.3,,
 a,worker,3,Terminated,110.0,710.0,600.0,29.3,400.0,V100
@@ -45,6 +50,7 @@ PHILLY = json.dumps(
     ("text", "kind", "jobs"),
     [
         (ACME, "Acme", [("a", 2, 0, 600), ("c", 4, 120, 900)]),
+        (KALOS, "Acme", [("k", 16, 0, 18)]),
         (TASKS, "Alibaba PAI's tasks", [("a", 4, 0, 605)]),
         (PAI, "Alibaba PAI", [("a", 3, 0, 60)]),
         (PHILLY, "Philly", [("a", 2, 0, 660)]),
@@ -65,6 +71,16 @@ def test_jobs_of_several_servers_come_with_their_size_and_run_time(
 @pytest.mark.parametrize(
     ("text", "says"),
     [
+        (
+            KALOS.replace("start_time,end_time", "end_time,start_time"),
+            "line 2: end_time: expected a time after start_time, got 2023-05-17 11:01:08+00:00",
+        ),
+        (
+            KALOS.replace(",18,", ",19.5,"),
+            "line 2: duration: expected 8, from start_time to end_time, got 19.5",
+        ),
+        (KALOS.replace(",18,", ",6,"), "line 2: duration: expected 8, from start_time to end_time, got 6"),
+        (ACME.replace(",8,32", ",8.5,32"), 'line 2: gpu_num: expected an integer, got "8.5"'),
         (ACME.replace("900", "long"), 'line 4: duration: expected a number >= 0, got "long"'),
         (
             ACME.replace("2023-03-01 00:02:00+08:00,2023", "soon,2023"),
@@ -82,6 +98,32 @@ def test_what_is_wrong_is_one_line(tmp_path: Path, text: str, says: str) -> None
     path.write_text(text)
     with pytest.raises(InvalidInput) as caught:
         read_public_trace(path, {"vgg16": 1}, 4)
+    assert says in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            ACME.replace("gpu_num", "gpu_nm"),
+            'columns of Acme, but "gpu_num" is missing; did you mean it by "gpu_nm"?',
+        ),
+        (
+            PAI.replace("num_gpu", "num_gpus"),
+            'columns of Alibaba PAI, but "num_gpu" is missing; did you mean',
+        ),
+        (
+            "job_name,inst_id,user,status,start_time,end_time\na,b,c,Failed,1,2\n",
+            "table of jobs has no accelerators",
+        ),
+        ("a,b,c,Terminated,1.0,2.0\n", "table of jobs has no accelerators; give its table of tasks"),
+    ],
+)
+def test_a_public_trace_without_a_column_is_known(tmp_path: Path, text: str, says: str) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text(text)
+    with pytest.raises(InvalidInput) as caught:
+        topoopt.cluster.run(path, servers=8, mix="vgg16=1")
     assert says in str(caught.value)
 
 

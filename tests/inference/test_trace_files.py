@@ -168,6 +168,37 @@ def test_wrong_columns_are_one_line(tmp_path: Path, columns: str, message: str) 
         ),
         (MOONCAKE.replace("[46, 48]", "[4, 5, 6]"), "line 2: 3 names".replace("2: ", "2: hash_ids: ")),
         (
+            MOONCAKE.replace("27482", "27.482"),
+            "give columns='arrival_s=timestamp, input_tokens=input_length, output_tokens=output_length, "
+            "blocks=hash_ids, block_tokens=512'",
+        ),
+        (
+            MOONCAKE.replace("1300", "48"),
+            "if blocks have another size, say columns='arrival_ms=timestamp, input_tokens=input_length, "
+            "output_tokens=output_length, blocks=hash_ids, block_tokens=16', with arrival_s for seconds",
+        ),
+        (
+            BAILIAN.replace("8.9", "8900").replace("10.9", "9100"),
+            "timestamp: seconds or milliseconds? As seconds, there is one request every 200 s; if so, give "
+            "columns=bailian, else columns='arrival_ms=timestamp, input_tokens=input_length, output_tokens=",
+        ),
+        (
+            MOONCAKE.replace("30535", "27482") + MOONCAKE.splitlines()[0].replace("27482", "27483"),
+            "timestamp: milliseconds or seconds? As milliseconds, there is one request every 500 µs; if so, give "
+            "columns=mooncake, else columns='arrival_s=timestamp, input_tokens=",
+        ),
+        (
+            BURSTGPT.replace("Request", "Requst"),
+            'line 1: columns as BurstGPT\'s, but "Request tokens" is missing; did you mean it by "Requst tokens"? '
+            "Rename that, or give columns='arrival_s=Timestamp, input_tokens=Requst tokens, output_tokens=Response",
+        ),
+        (
+            BAILIAN.replace("timestamp", "timestmap"),
+            'columns as Bailian\'s, but "timestamp" is missing; did you mean it by "timestmap"? Rename that, or give '
+            "columns='arrival_s=timestmap, ",
+        ),
+        (AZURE.replace("Generated", "Context"), 'line 1: column "ContextTokens" stands twice'),
+        (
             BAILIAN.replace("[7, 8]", "[7]"),
             "line 1: hash_ids: 1 names for a prompt of 40 tokens, which is 3 blocks of 16",
         ),

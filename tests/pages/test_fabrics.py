@@ -158,7 +158,9 @@ def test_a_comparison_is_read_as_it_was_printed(comparison_document: dict[str, A
     assert [one.name for one in comparison.fabrics[:2]] == ["topoopt, 400 Gb/s", "fat-tree, 125 Gb/s"]
     page = make_page(comparison)
     assert Notes(("without rail: has no price",)) in page.sections[1].blocks
-    assert page.headline == "Recommended: topoopt for $80 k, 20 ms per iteration; cheaper networks are too slow."
+    assert (
+        page.headline == "Recommended: topoopt for $80 k, 20 ms per iteration; cheaper networks are too slow."
+    )
     fidelities = next(chart for chart in page.charts if chart.name == "fidelities")
     assert [one.name for one in fidelities.series] == ["analytic", "flow"]  # type: ignore[union-attr]
     assert math.isclose(fidelities.series[1].y[0], 20.2)  # type: ignore[union-attr]

@@ -117,6 +117,18 @@ def shown(value: object) -> str:
         return f"a {type(value).__name__}"
 
 
+def decimal_hint(value: object) -> str:
+    """Return the remedy for a number with a decimal comma, to follow the value given; nothing for another value.
+
+    Examples
+    --------
+    >>> decimal_hint("4,5 h"), decimal_hint("1.090,25"), decimal_hint("a,5")
+    ('; write a decimal point, not a comma', '; write a decimal point, not a comma', '')
+    """
+    is_comma = isinstance(value, str) and re.match(r"\s*[-+]?\d[\d.]*,\d+\b(?!,)", value)
+    return "; write a decimal point, not a comma" if is_comma else ""
+
+
 def _cut(text: str) -> str:
     if len(text) <= LONGEST_VALUE + 2:
         return text

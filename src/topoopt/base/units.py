@@ -3,7 +3,7 @@
 import re
 from math import isfinite
 
-from topoopt.base.errors import InvalidInput
+from topoopt.base.errors import InvalidInput, decimal_hint
 
 _PREFIX = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "p": 1e15}
 _BINARY_PREFIX = {"ki": 2.0**10, "mi": 2.0**20, "gi": 2.0**30, "ti": 2.0**40}
@@ -204,7 +204,7 @@ def time_within(time_s: float, share: float | None) -> str:
 def _split(text: str, place: str, expected: str) -> tuple[float, str]:
     match = _NUMBER.match(text)
     if match is None:
-        raise InvalidInput(f'{place}: expected {expected}, got "{text}"')
+        raise InvalidInput(f'{place}: expected {expected}, got "{text}"{decimal_hint(text)}')
     return float(match[1]), match[2]
 
 

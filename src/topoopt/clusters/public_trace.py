@@ -1,5 +1,6 @@
 """Traces of jobs that clusters have released: Philly's, Alibaba PAI's and Acme's; their models are drawn."""
 
+import difflib
 import os
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -24,22 +25,42 @@ _COLUMNS: Mapping[str, tuple[str, ...]] = {
     "Alibaba PAI's tasks": _TASKS,
 }
 """Columns that are read, by whose they are; the tasks come without a header, with a share of an accelerator in %."""
+_JOBS = ("job_name", "inst_id", "user", "status")
 _STATUS = ("Terminated", "Failed", "Running", "Waiting")
 _Asked = tuple[str, float, float, float]
 """Name, arrival, accelerators and duration; the last two are NaN or 0 of a job that never ran on accelerators."""
 
 
 def public_kind(path: str | os.PathLike[str]) -> str:
-    """Return whose trace of jobs a file is; nothing for another file."""
+    """Return whose trace of jobs a file is; nothing for another file.
+
+    Raises
+    ------
+    InvalidInput
+        For such a trace without a column that is needed, and for PAI's table of jobs, which has no accelerators.
+    """
     try:
         text = read_text(os.fspath(path))
         if text.lstrip().startswith("["):
             return "Philly" if '"attempts"' in text[:100_000] and '"submitted_time"' in text[:100_000] else ""
-        first = {cell.strip() for cell in _first_row(text, os.fspath(path))}
+        row = [cell.strip() for cell in _first_row(text, os.fspath(path))]
     except InvalidInput:
         return ""
-    named = next((kind for kind, columns in _COLUMNS.items() if set(columns) <= first), "")
-    return named or ("Alibaba PAI's tasks" if _is_headless(_first_row(text, os.fspath(path))) else "")
+    if set(_JOBS) <= set(row) or (len(row) == len(_JOBS) + 2 and row[3] in _STATUS):
+        raise InvalidInput(
+            f"{path}: Alibaba PAI's table of jobs has no accelerators; give its table of tasks"
+        )
+    lacks = {kind: [name for name in columns if name not in row] for kind, columns in _COLUMNS.items()}
+    named = next((kind for kind, names in lacks.items() if not names), "")
+    for kind, (missing, *more) in (
+        [] if named else sorted(lacks.items(), key=lambda one: -len(_COLUMNS[one[0]]))
+    ):
+        near = difflib.get_close_matches(missing, set(row) - set(_COLUMNS[kind]), 1)
+        if near and not more:
+            raise InvalidInput(
+                f'{path}: line 1: columns of {kind}, but "{missing}" is missing; did you mean it by "{near[0]}"?'
+            )
+    return named or ("Alibaba PAI's tasks" if _is_headless(row) else "")
 
 
 def read_public_trace(
@@ -106,8 +127,21 @@ def _row(kind: str, cells: Mapping[str, str], here: str) -> _Asked:
         return _number(cells[name], f"{here}: {name}")
 
     if kind == "Acme":
-        begin_s = _moment(cells["submit_time"], f"{here}: submit_time")
-        return cells["job_id"], begin_s, number("gpu_num"), number("duration")
+        comes_s, start_s, end_s = (
+            _moment(cells.get(name), f"{here}: {name}") for name in ("submit_time", "start_time", "end_time")
+        )
+        if end_s < start_s:
+            raise InvalidInput(f"{here}: end_time: expected a time after start_time, got {cells['end_time']}")
+        accelerators, ran_s = number("gpu_num"), number("duration")
+        if accelerators % 1 > 0:
+            raise InvalidInput(f"{here}: gpu_num: expected an integer, got {shown(cells['gpu_num'])}")
+        # that of Kalos counts from when a job was submitted, that of Seren from its start
+        if ran_s < end_s - start_s - 1 or ran_s > end_s - min(comes_s, start_s) + 1:
+            raise InvalidInput(
+                f"{here}: duration: expected {end_s - start_s:.0f}, from start_time to end_time, "
+                f"got {cells['duration']}"
+            )
+        return cells["job_id"], comes_s, accelerators, ran_s
     if kind == "Alibaba PAI":
         accelerators = number("num_gpu") * number("num_inst")
         return cells["job_id"], number("submit_time"), accelerators, number("duration")

@@ -1,7 +1,7 @@
 """Requests from trace files: lines of JSON or CSV, of the formats that services have released, and of our own."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
 from math import ceil
@@ -18,6 +18,8 @@ from topoopt.schema.files import csv_lines, headed_rows, parse_json, read_text
 Row = tuple[float, int, int, list[int]]
 """Seconds, input and output tokens, names of the prompt's blocks."""
 MOST_BLOCK = 2**62
+LONGEST_GAP_S, SHORTEST_GAP_S = 100.0, 1e-3
+"""Mean seconds between requests, beyond which a trace is likely to be in another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,16 @@ def read_requests(path: str, columns: str = "") -> RequestTrace:
     if not times:
         raise InvalidInput(f"{path}: holds no request")
     arrival_s = np.array(times)
+    gap_s = float(arrival_s[-1] - arrival_s[0]) / max(1, len(times) - 1)
+    name = "" if said else next(name for name, one in FORMATS.items() if one is form)
+    in_s, in_ms = name in ("bailian", "burstgpt"), name == "mooncake"
+    if (in_s and gap_s > LONGEST_GAP_S) or (in_ms and 0 < gap_s < SHORTEST_GAP_S):
+        units = ("milliseconds", "seconds") if in_ms else ("seconds", "milliseconds")
+        option = form.option("arrival_s" if in_ms else "arrival_ms")
+        raise InvalidInput(
+            f"{path}: {form.time}: {' or '.join(units)}? As {units[0]}, there is one request every "
+            f"{format_time(gap_s)}; if so, give columns={name}, else {option}"
+        )
     requests = Requests(
         arrival_s - arrival_s[0],
         np.array(inputs, np.int64),
@@ -133,14 +145,14 @@ def _json_rows(
         for key in texts:
             raise InvalidInput(f"{place}: {key}: expected a number, got {shown(row[key])}")
         if form and not form.is_said and not row.keys() <= set(form.known):
-            format_of(row, place)
+            format_of(list(row), place)
             raise InvalidInput(f"{place}: is not in {form.title} format, as the lines above")
         return row
 
     form = said
     first = next(lines)
     if form is None or not form.is_said:
-        form = said or format_of(row_of(*first), f"{path}: line {first[0]}")
+        form = said or format_of(list(row_of(*first)), f"{path}: line {first[0]}")
     return form, ((line, row_of(line, content)) for line, content in [first, *lines])
 
 
@@ -165,12 +177,12 @@ def _request(row: Mapping[str, Any], form: TraceFormat, place: str, is_said: boo
         if form.unit_s
         else _seconds_of_date(time, form.time, place)
     )
+    tokens, answered = _tokens(prompt, form.prompt, place), _tokens(answer, form.answer, place)
     if form is FORMATS["mooncake"] and not is_said and float(time) % 1:
         raise InvalidInput(
-            f"{place}: {form.time}: {form.title} are whole milliseconds, got {time}; if these are seconds, say "
-            "columns=arrival_s=timestamp,input_tokens=input_length,output_tokens=output_length"
+            f"{place}: {form.time}: {form.title} are whole milliseconds, got {time}; if these are seconds, give "
+            f"{_option(form, len(row.get(form.blocks) or ()), tokens, 'arrival_s')}"
         )
-    tokens, answered = _tokens(prompt, form.prompt, place), _tokens(answer, form.answer, place)
     total = row.get(form.total)
     if total not in (None, "") and _tokens(total, form.total, place) != tokens + answered:
         raise InvalidInput(f"{place}: {form.total}: expected {tokens + answered}, the sum, got {total}")
@@ -219,8 +231,17 @@ def _blocks(given: Any, prompt: int, form: TraceFormat, place: str) -> list[int]
         raise InvalidInput(f"{place}: expected integers >= 0, got {shown(values)}")
     most = ceil(prompt / form.block_tokens)
     if len(names) > most or (names and form.names_all and len(names) < most - 1):
+        option = _option(form, len(names), prompt)
+        remedy = f"; if blocks have another size, say {option}" if option != form.option() else ""
+        seconds = ", with arrival_s for seconds" if remedy and form.unit_s == 1e-3 else ""
         raise InvalidInput(
             f"{place}: {len(names)} names for a prompt of {prompt:,} tokens, which is {most} blocks of "
-            f"{form.block_tokens} tokens; if blocks have another size, say columns=…,blocks=NAME,block_tokens=N"
+            f"{form.block_tokens} tokens{remedy}{seconds}"
         )
     return names[: prompt // form.block_tokens]
+
+
+def _option(form: TraceFormat, blocks: int, prompt: int, time: str = "") -> str:
+    """Return the option that reads a format's columns where a prompt has that many blocks."""
+    sizes = (2**power for power in range(4, 13) if ceil(prompt / 2**power) == blocks)
+    return (form if blocks else replace(form, blocks="")).option(time, next(sizes, form.block_tokens))

@@ -1,7 +1,8 @@
 """Formats of request traces: their columns, unit of time and tokens a block; a file is known by all of its columns."""
 
-from collections.abc import Collection
-from dataclasses import dataclass
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from topoopt.base.errors import InvalidInput, check_known, hint, shown
 from topoopt.base.limits import whole_or_digits
@@ -59,6 +60,16 @@ class TraceFormat:
         """All columns that a file may have."""
         return tuple(name for name in (*self.needed, self.blocks, self.total, *self.others) if name)
 
+    def option(self, time: str = "", block_tokens: int = 0) -> str:
+        """Return the option that reads these columns, as Python and a shell take it; of times in another unit."""
+        time = time or next(name for name, unit_s in _TIMES.items() if unit_s == self.unit_s)
+        blocks = (
+            f", blocks={self.blocks}, block_tokens={block_tokens or self.block_tokens}" if self.blocks else ""
+        )
+        return (
+            f"columns='{time}={self.time}, input_tokens={self.prompt}, output_tokens={self.answer}{blocks}'"
+        )
+
 
 _JSON = ("timestamp", "input_length", "output_length")
 FORMATS = {
@@ -97,16 +108,29 @@ _TIMES = {"arrival_s": 1.0, "arrival_ms": 1e-3, "arrival_date": 0.0}
 _NAMES = (*_TIMES, "input_tokens", "output_tokens", "blocks", "block_tokens")
 
 
-def format_of(columns: Collection[str], place: str) -> TraceFormat:
+def format_of(columns: Sequence[str], place: str) -> TraceFormat:
     """Return the format that a file has by its columns.
 
     Raises
     ------
     InvalidInput
-        If it has the needed columns of none, or another one beside them.
+        If it has the needed columns of none, another one beside them, or one twice.
     """
+    for name in columns:
+        if columns.count(name) > 1:
+            raise InvalidInput(f'{place}: column "{name}" stands twice')
     having = [one for one in FORMATS.values() if set(one.needed) <= set(columns)]
     if not having:
+        form = max(FORMATS.values(), key=lambda one: len(set(one.known) & set(columns)))
+        missing = [name for name in form.needed if name not in columns]
+        near = difflib.get_close_matches(missing[0], set(columns) - set(form.known), 1)
+        if near and len(missing) == 1:
+            time, prompt, answer = (near[0] if name in missing else name for name in form.needed[:3])
+            so_read = replace(_there(form, columns), time=time, prompt=prompt, answer=answer).option()
+            raise InvalidInput(
+                f'{place}: columns as {form.title}, but "{missing[0]}" is missing; did you mean it by "{near[0]}"? '
+                f"Rename that, or give {so_read}"
+            )
         ways = ", or ".join(f"{', '.join(one.needed)} ({one.title})" for one in FORMATS.values())
         raise InvalidInput(
             f"{place}: expected {ways}, or columns=NAME=COLUMN,…; got {shown(', '.join(columns))}"
@@ -116,9 +140,13 @@ def format_of(columns: Collection[str], place: str) -> TraceFormat:
         if name not in found.known:
             raise InvalidInput(
                 f'{place}: unknown column "{name}" in {found.title} format; {hint(name, found.known)}; where others '
-                "are to be left out, say which are read: columns=NAME=COLUMN,…"
+                f"are to be left out, say which are read: {_there(found, columns).option()}"
             )
     return found
+
+
+def _there(form: TraceFormat, columns: Sequence[str]) -> TraceFormat:
+    return form if form.blocks in columns else replace(form, blocks="")
 
 
 def said_format(text: str) -> TraceFormat:

@@ -47,7 +47,8 @@ def test_a_sign_in_a_heading_separates_nothing_unless_all_rows_have_it() -> None
     ("written", "number"),
     [("1.234,50", "1234.50"), ("1,234.5", "1234.5"), ("1.234.567", "1234567"), ("0,125", "0.125"),
      ("-1234,5", "-1234.5"), ("1’234", "1234"), ("1\u202f234,5", "1234.5"), ("1,5e3", "1.5e3"), ("1.450e3", "1.450e3"),
-     (",5", ".5"), ("1.2.3", "1.2.3"), ("v1,5", "v1,5"), ("2026-01-05", "2026-01-05"), ("1 234", "1 234")],
+     (",5", ".5"), ("1.2.3", "1.2.3"), ("v1,5", "v1,5"), ("2026-01-05", "2026-01-05"), ("1 234", "1 234"),
+     ("1 090,25", "1090.25"), ("-1 234 567.5", "-1234567.5"), ("12 34,5", "12 34,5")],
 )  # fmt: skip
 def test_beside_semicolons_a_number_that_says_its_decimal_sign_is_read(written: str, number: str) -> None:
     assert cells(f"a;b\nx;{written}\n")[1][1] == number
@@ -117,4 +118,15 @@ def test_unicode_text_of_a_spreadsheet_is_read(tmp_path: Path) -> None:
     assert cells(read_text(path)) == [["Stück", "usd"], ["ä", "0.5"]]
     path.write_bytes(b"\xff\xfea\x00\x00")
     with pytest.raises(InvalidInput, match="not a text file: byte 4 is not UTF-16"):
+        read_text(path)
+
+
+def test_windows_1252_is_read_in_tables_alone(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes("item;usd;source\r\nnic;640,50;Angebot für 1 €\r\n".encode("cp1252"))
+    assert cells(read_text(path))[1] == ["nic", "640.50", "Angebot für 1 €"]
+    with pytest.raises(InvalidInput, match="not a text file: byte"):
+        read_text(path.rename(tmp_path / "t.yaml"))
+    path.write_bytes(b"a;b\n\x81;\xfc\n")
+    with pytest.raises(InvalidInput, match="not a text file: byte 4 is not UTF-8"):
         read_text(path)

@@ -165,3 +165,15 @@ def test_a_noun_is_made_of_the_fields_that_another_has() -> None:
         kind, color = "fiber", "red"
 
     assert noun_from(Cable, Part(), price_usd=3.0) == Cable("fiber", 1.0, 3.0)
+
+
+@pytest.mark.parametrize("written", ["640,50", "1.090,25"])
+def test_a_decimal_comma_is_named(written: str) -> None:
+    class Row(Strict):
+        usd: Amount
+        repair: TimeText = 0.0
+
+    with pytest.raises(InvalidInput, match=rf'got "{written}"; write a decimal point, not a comma$'):
+        validated(Row, {"usd": written}, "t.csv")
+    with pytest.raises(InvalidInput, match=r'got "4,5 h"; write a decimal point, not a comma$'):
+        validated(Row, {"usd": "1", "repair": "4,5 h"}, "t.csv")

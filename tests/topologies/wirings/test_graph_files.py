@@ -103,6 +103,7 @@ def test_names_survive_the_wiring_file_and_the_plan(tmp_path: Path) -> None:
     "text",
     [
         "source,target,bandwidth\na,b,100Gbps\nb,c,100 Gb/s\nc,a,12.5GB/s\n",
+        "Src;Dst;Speed\na;b;100,0 Gbps\nb;c;0,1Tbps\nc;a;100000000000,0\n",
         "Src;Dst;Speed\na;b;100Gbps\nb;c;100Gbps\nc;a;1e11\n",
         "server_a\tport_a\tserver_b\tport_b\tbw_gbps\na\t0\tb\t1\t100\nb\t0\tc\t1\t100\nc\t0\ta\t1\t100\n",
         "a b {'bw': '100Gbps'}\nb c {'bw': '100Gbps'}\nc a {}\n",

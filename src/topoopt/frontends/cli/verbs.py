@@ -260,12 +260,14 @@ def flagged(message: str, names: Mapping[str, str]) -> str:
     '--fabrics: unknown name "rial"'
     >>> flagged("job.yaml: training.tp 3: does not divide 8; max_vpp is there, too", words)
     'job.yaml: training.tp 3: does not divide 8; max_vpp is there, too'
+    >>> flagged("t: give fabrics='tp=3, max_vpp=a b'", words)
+    "t: give --fabrics 'tp=3, max_vpp=a b'"
     """
     flags = {name.removeprefix("--").replace("-", "_"): name for name in names.values()} | dict(names)
     flags = {word: name for word, name in flags.items() if name.startswith("--")}
     message = re.sub(
-        r"""(?<![\w.{-])([a-z][a-z_]*)=(?:"([^" ]*)"|(?=['"\w{]))""",
-        lambda word: f"{flags[word[1]]} {word[2] or ''}" if word[1] in flags else word[0],
+        r"""(?<![\w.{-])([a-z][a-z_]*)=(?:"([^" ]*)"|('[^']*')|(?=['"\w{]))""",
+        lambda word: f"{flags[word[1]]} {word[2] or word[3] or ''}" if word[1] in flags else word[0],
         message,
     )
     if re.match(r"\S*\.\w+: ", message):  # of a file
@@ -274,7 +276,7 @@ def flagged(message: str, names: Mapping[str, str]) -> str:
         r"^[a-z][a-z_]*(?=[ :])(?! \S+\.[a-z]+:)", lambda word: flags.get(word[0], word[0]), message
     )
     message = re.sub(r"^[a-z][a-z_]*(?=:)", lambda word: _flag(word[0], flags), message)
-    return re.sub(r"(?<![\w.{-])[a-z]+(?:_[a-z]+)+\b", lambda word: flags.get(word[0], word[0]), message)
+    return re.sub(r"(?<![\w.{-])[a-z]+(?:_[a-z]+)+\b(?!=)", lambda word: flags.get(word[0], word[0]), message)
 
 
 def _flag(word: str, flags: Mapping[str, str]) -> str:

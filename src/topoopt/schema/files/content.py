@@ -350,6 +350,10 @@ def any_bytes(path: str | Path) -> bytes:
     return data
 
 
+_NO_1252 = re.compile(rb"[\0-\x08\x0e-\x1f\x7f\x81\x8d\x8f\x90\x9d]")
+"""Bytes that no text in Windows-1252 holds."""
+
+
 def read_text(path: str | Path) -> str:
     """Return the text of a file, see :func:`decoded`; a binary file is an :class:`InvalidInput`."""
     return decoded(read_bytes(path), str(path))
@@ -358,12 +362,15 @@ def read_text(path: str | Path) -> str:
 def decoded(data: bytes, place: str, remedy: str = "") -> str:
     """Return the text of bytes; errors as :func:`read_text`, with the remedy behind them.
 
-    It is UTF-8, or UTF-16 with its mark in front, as spreadsheets write "Unicode text".
+    It is UTF-8, or UTF-16 with its mark in front, as spreadsheets write "Unicode text"; a table may be Windows-1252,
+    as Excel writes CSV.
     """
     wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
     try:
         text = data.decode("utf-16" if wide else "utf-8-sig")
     except UnicodeDecodeError as error:
+        if not wide and Path(place).suffix.lower() in (".csv", ".tsv") and not _NO_1252.search(data):
+            return data.decode("cp1252")
         raise InvalidInput(
             f"{place}: not a text file: byte {error.start} is not UTF-{16 if wide else 8}{remedy}"
         ) from None

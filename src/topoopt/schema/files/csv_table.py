@@ -2,8 +2,8 @@
 
 Cells are separated by commas, semicolons or tabs, whichever the first line has. Beside commas the decimal sign is a
 point. Beside semicolons and tabs, as European spreadsheets write them, it is a point or a comma: ``0,5`` and
-``1.234,50`` say which. ``1.450`` alone does not, and is refused: a number that is wrong by a factor of a thousand is
-worse than one that is to be written again.
+``1.234,50`` say which, and ``1 234,50`` has blanks between its groups. ``1.450`` alone does not, and is refused: a
+number that is wrong by a factor of a thousand is worse than one that is to be written again.
 """
 
 import csv
@@ -25,6 +25,8 @@ _NUMBER = re.compile(
 _MONEY = re.compile(
     r"\s*(US\$|[$€£¥]|[A-Z]{3})?\s*([+-]?[.,]?\d[\d.,'’\u00a0\u202f]*)\s*(US\$|[$€£¥]|[A-Z]{3})?\s*"
 )
+_BLANKS = re.compile(r"[+-]?\d{1,3}(?: \d{3})+[.,]\d+")
+"""A number with blanks between its groups; without a fraction it may be a list of numbers."""
 _MARKS = re.compile(r"[\"$€£¥'’\u00a0\u202f]|[A-Z]{3} ?\d|\d ?[A-Z]{3}")
 """Marks of numbers with groups and of currencies."""
 _DOLLARS = ("$", "US$", "USD")
@@ -139,6 +141,8 @@ def _make_plain(rows: list[tuple[int, list[str]]], place: str, european: bool) -
     for line, cells in rows:
         for column, written in enumerate(cells):
             cell = _amount(written, f"{place}: line {line}") if column in paid else written.strip()
+            if european and _BLANKS.fullmatch(cell):
+                cell = cell.replace(" ", "")
             number = _NUMBER.fullmatch(cell)
             if number is None:
                 continue

@@ -16,7 +16,7 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler, ValidationError
 from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError, core_schema
 
-from topoopt.base.errors import InvalidInput, hint, shown
+from topoopt.base.errors import InvalidInput, decimal_hint, hint, shown
 from topoopt.base.limits import LARGEST
 from topoopt.base.units import parse_bandwidth, parse_time
 from topoopt.schema.files.content import Step, dotted
@@ -132,6 +132,7 @@ def validated(model_class: type[ModelT], mapping: object, place: str) -> ModelT:
         else:
             one_line = (
                 f"{place}: {dotted(loc)}expected {_expected(schema, detail)}, got {shown(detail['input'])}"
+                f"{decimal_hint(detail['input'])}"
             )
         raise InvalidInput(one_line) from None
 

@@ -34,6 +34,7 @@ from topoopt.topologies.wirings.foreign_graph import (
 )
 from topoopt.topologies.wirings.switched_graph import is_switch
 
+_DECIMAL = re.compile(r"^(\d+),(\d{1,2}|\d{4,})(?=\s*[A-Za-zµ/]*$)")
 SYNTAX = "list of links"
 _FROM = ("source", "src", "from", "source_server", "server_a", "node_a", "from_server", "host_a", "a_server")
 _TO = (
@@ -368,6 +369,8 @@ def _tabled(
                 f"{place}: {len(fields)} values for the {len(columns)} columns {', '.join(columns)}"
             )
         a, b = (node_name(fields[end], place) for end in ends)
+        if separator != ",":  # decimal commas; 1,450 may be thousands
+            fields = [_DECIMAL.sub(r"\1.\2", field) for field in fields]
         says = {name: value for name, value in zip(columns, fields, strict=False) if value}
         yield ForeignLink(
             place, (a, b), {name: says[name] for name in says if columns.index(name) not in ends}
