@@ -72,7 +72,7 @@ _LONGEST_ROW = 100_000
 _TIMES, _SENT = {"time_s", "time_ms", "time_us"}, {"sent_bytes", "rate_bps", "rate_mbps", "rate_gbps"}
 _MODELS = "topoopt plan, compare and traffic take it"
 _PLANS = "topoopt compare, traffic, simulate, cost, fail, export, verify, rewire and report take it"
-_WIRINGS = "topoopt topology, verify, rewire and collective take it, plan and compare as --wiring FILE"
+_WIRINGS = "topoopt topology, verify, rewire and collective take it, plan and compare as wiring=FILE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ KINDS: Mapping[str, FileKind] = {
     "job": FileKind("a job", _MODELS),
     "serving-job": FileKind("a job that serves a model", "topoopt plan and serving take it"),
     "cluster": FileKind(
-        "the description of a cluster, not a job", "topoopt plan MODEL takes it as --cluster FILE"
+        "the description of a cluster, not a job", "topoopt plan MODEL takes it as cluster=FILE"
     ),
     "operators": FileKind("a list of operators", "topoopt plan, compare, traffic and profile take it"),
     "program": FileKind("a program of torch.export", _MODELS),
@@ -110,11 +110,11 @@ KINDS: Mapping[str, FileKind] = {
     ),
     "simai-workload": FileKind(
         "a workload of SimAI or AICB",
-        "topoopt plan, compare and traffic take it with --accelerators-per-server 8, topoopt simulate and phases with "
-        "--fabric fat-tree --bandwidth 400Gbps",
+        "topoopt plan, compare and traffic take it with accelerators_per_server=8, topoopt simulate and phases with "
+        "fabric=fat-tree and bandwidth=400Gbps",
     ),
-    "device-profile": FileKind("a profile of topoopt profile", _MODELS + ", also as --profile-file FILE"),
-    "flexnet-profile": FileKind("a profile of FlexNet", _MODELS + ", also as --profile-file FILE"),
+    "device-profile": FileKind("a profile of topoopt profile", _MODELS + ", also as profile_file=FILE"),
+    "flexnet-profile": FileKind("a profile of FlexNet", _MODELS + ", also as profile_file=FILE"),
     "config": FileKind(
         "the config.json of a transformer",
         "topoopt plan, compare, traffic, models and the verbs of topoopt llm take it",
@@ -127,14 +127,12 @@ KINDS: Mapping[str, FileKind] = {
     "trace": FileKind("a trace of jobs", "topoopt cluster run takes it"),
     "job-profile": FileKind("what a job sends in an iteration", "topoopt interleave and phases take it"),
     "counters": FileKind("counters of links", "topoopt phases and interleave take them"),
-    "runs": FileKind(
-        "a table of measured runs", "topoopt llm calibrate takes it, llm estimate as --runs FILE"
-    ),
-    "prices": FileKind("a price list", "the verbs that price a network take it as --prices FILE"),
-    "watts": FileKind("a table of watts", "topoopt cost takes it as --power FILE"),
-    "inventory": FileKind("an inventory", "topoopt export takes it as --inventory FILE"),
-    "rates": FileKind("a table of failure rates", "topoopt fail takes it as --rates FILE, with availability"),
-    "calibration": FileKind("a calibration", "the verbs about transformers take it as --calibration FILE"),
+    "runs": FileKind("a table of measured runs", "topoopt llm calibrate takes it, llm estimate as runs=FILE"),
+    "prices": FileKind("a price list", "the verbs that price a network take it as prices=FILE"),
+    "watts": FileKind("a table of watts", "topoopt cost takes it as power=FILE"),
+    "inventory": FileKind("an inventory", "topoopt export takes it as inventory=FILE"),
+    "rates": FileKind("a table of failure rates", "topoopt fail takes it as rates=FILE, with availability"),
+    "calibration": FileKind("a calibration", "the verbs about transformers take it as calibration=FILE"),
     "weights": FileKind(
         "weights without a model", "export the model with torch.export.save, or give its config.json"
     ),
@@ -142,7 +140,7 @@ KINDS: Mapping[str, FileKind] = {
         "an archive of NumPy's arrays (.npz)", "save the matrix alone with numpy.save, as .npy"
     ),
     "execution-trace": FileKind("an execution trace of PyTorch", _MODELS),
-    "request-trace": FileKind("a trace of requests", "topoopt serving takes it as --trace FILE"),
+    "request-trace": FileKind("a trace of requests", "topoopt serving takes it as trace=FILE"),
     "schedule": FileKind(
         "a schedule in MSCCL's XML",
         "topoopt verify runs it; topoopt collective finds schedules, export writes them",
@@ -151,9 +149,7 @@ KINDS: Mapping[str, FileKind] = {
     "astra-network": FileKind(
         "a network of ASTRA-sim", "topoopt export writes such files of a plan; give it the plan"
     ),
-    "page": FileKind(
-        "a page for browsers", "the plan that it shows was written by topoopt plan as --out FILE"
-    ),
+    "page": FileKind("a page for browsers", "the plan that it shows was written by topoopt plan as out=FILE"),
 }
 """Kinds by name, in the order of the data flow."""
 

@@ -168,7 +168,7 @@ def test_a_packed_file_is_judged_by_what_is_inside(
 def test_a_topology_of_ns3_is_a_wiring(tmp_path: Path) -> None:
     path = tmp_path / "topology.txt"
     path.write_text("2 0 1\n\n0 1 400Gbps 0.005ms 0\n")
-    with pytest.raises(InvalidInput, match=r"is a wiring; topoopt topology, .* as --wiring "):
+    with pytest.raises(InvalidInput, match=r"is a wiring; topoopt topology, .* as wiring="):
         topoopt.plan(os.fspath(path))
 
 
