@@ -325,7 +325,7 @@ def _is_number(cell: str) -> bool:
 
 
 def _of_packed(data: bytes, path: str) -> str:
-    """Return the kind of what is inside: a recording, or a task graph if it is binary."""
+    """Return the kind of the content: a recording, or a task graph if it is binary."""
     if is_recorded(data):
         return "recording"
     try:
