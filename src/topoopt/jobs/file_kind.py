@@ -11,6 +11,8 @@ from typing import Any
 
 from topoopt.base.errors import InvalidInput
 from topoopt.schema.files import (
+    GZIP,
+    XZ,
     ForeignFile,
     csv_lines,
     decoded,
@@ -19,13 +21,13 @@ from topoopt.schema.files import (
     parse_toml,
     parse_yaml,
     read_bytes,
+    unpacked,
 )
 from topoopt.topologies.wirings import is_ns3_topology
 from topoopt.workloads.recorded import begins_as_workload, is_recorded
 
 _BY_SUFFIX = {
     ".fbuf": "task-graph",
-    ".xz": "task-graph",
     ".et": "chakra",
     ".onnx": "onnx",
     ".pt2": "program",
@@ -38,7 +40,6 @@ _BY_SUFFIX = {
 }
 _BY_FIRST_BYTES = (
     (b"\x93NUMPY", "matrix"),
-    (b"\xfd7zXZ\x00", "task-graph"),
     (b"<!doctype html", "page"),
     (b"<html", "page"),
 )
@@ -108,7 +109,9 @@ KINDS: Mapping[str, FileKind] = {
         "Chakra's execution traces", "topoopt simulate and phases take them, and plan, compare and traffic"
     ),
     "simai-workload": FileKind(
-        "a workload of SimAI or AICB", "topoopt simulate and phases take it, and plan, compare and traffic"
+        "a workload of SimAI or AICB",
+        "topoopt plan, compare and traffic take it with accelerators_per_server=8, topoopt simulate and phases with "
+        "fabric=fat-tree and bandwidth=400Gbps",
     ),
     "device-profile": FileKind("a profile of topoopt profile", _MODELS + ", also as profile_file=FILE"),
     "flexnet-profile": FileKind("a profile of FlexNet", _MODELS + ", also as profile_file=FILE"),
@@ -133,17 +136,18 @@ KINDS: Mapping[str, FileKind] = {
     "weights": FileKind(
         "weights without a model", "export the model with torch.export.save, or give its config.json"
     ),
+    "arrays": FileKind(
+        "an archive of NumPy's arrays (.npz)", "save the matrix alone with numpy.save, as .npy"
+    ),
     "execution-trace": FileKind("an execution trace of PyTorch", _MODELS),
     "request-trace": FileKind("a trace of requests", "topoopt serving takes it as trace=FILE"),
     "schedule": FileKind(
         "a schedule in MSCCL's XML",
         "topoopt verify runs it; topoopt collective finds schedules, export writes them",
     ),
-    "nccl-graph": FileKind(
-        "a graph of NCCL", "NCCL takes it by its environment; topoopt export writes it, and reads plans"
-    ),
+    "nccl-graph": FileKind("a graph of NCCL", "topoopt export writes such files of a plan; give it the plan"),
     "astra-network": FileKind(
-        "a network of ASTRA-sim", "ASTRA-sim takes it; topoopt export writes it, and reads plans"
+        "a network of ASTRA-sim", "topoopt export writes such files of a plan; give it the plan"
     ),
     "page": FileKind("a page for browsers", "the plan that it shows was written by topoopt plan as out=FILE"),
 }
@@ -197,8 +201,8 @@ def file_kind(path: str) -> str | None:
 
 def of_bytes(data: bytes, suffix: str, path: str) -> str | None:
     """Return the kind of a file's content; by its suffix if the content is not text."""
-    if data.startswith(b"PK\x03\x04"):
-        return _of_archive(path)
+    if data.startswith((b"PK\x03\x04", GZIP, XZ)):
+        return _of_archive(path) if data.startswith(b"PK") else _of_packed(data, path)
     begins = data[:64].lstrip().lower()
     for mark, kind in _BY_FIRST_BYTES:
         if data.startswith(mark) or begins.startswith(mark):
@@ -320,15 +324,30 @@ def _is_number(cell: str) -> bool:
     return True
 
 
+def _of_packed(data: bytes, path: str) -> str:
+    """Return the kind of the content: a recording, or a task graph if it is binary."""
+    if is_recorded(data):
+        return "recording"
+    try:
+        inside = unpacked(data, path)
+    except InvalidInput as error:
+        raise ForeignFile(str(error)) from None
+    if b"\0" in inside[:1000]:
+        return "task-graph"
+    raise ForeignFile(f"{path}: is a packed file, but neither a recording nor a task graph; unpack it first")
+
+
 def _of_archive(path: str) -> str | None:
     """Return the kind of a zip file: a program of ``torch.export``, output of ``torch.save``, or arrays of NumPy."""
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
     except Exception:  # of a damaged one it raises errors of many kinds
-        return None
+        return "arrays" if path.lower().endswith(".npz") else None
     if any(name.endswith(("models/model.json", "serialized_exported_program.json")) for name in names):
         return "program"
+    if any(name.endswith(".npy") for name in names):
+        return "arrays"
     return "weights" if any(name.endswith("data.pkl") for name in names) else None
 
 

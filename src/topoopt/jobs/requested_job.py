@@ -237,7 +237,7 @@ def _traffic(request: JobRequest, what: str) -> _Given:
         count = int(iterations or recording.iterations or 1)
         spread = f"one of {count} iterations" if count > 1 else "all of it as one iteration"
         silent = recording.accelerators - len(recording.recorded)
-        others = f", {silent} of whom are taken to do as the others" if silent else ""
+        others = f", {silent} of which are taken to do as the others" if silent else ""
         origin = f"{recording.what} of {recording.accelerators} accelerators{others}; {spread}"
         if times is not None and times.exposed_s:
             origin += f", which took {format_time(times.compute_s + times.exposed_s)} there"

@@ -261,7 +261,10 @@ EXAMPLES = Path(__file__).parents[3] / "examples"
             ("finetune", "llama3-8b", "--accelerators", "8", "--full", "--alone", "--lora-rank", "8"),
             "--lora-rank: full trains all weights",
         ),
-        (("topology", "--servers", "16", "--strides", "17"), "circulant: stride 17 for 16 servers; use 1..15"),
+        (
+            ("topology", "--servers", "16", "--strides", "17"),
+            "circulant: stride 17 for 16 servers; use 1..15",
+        ),
     ],
 )
 def test_words_that_would_have_no_effect(

@@ -90,7 +90,7 @@ def test_a_trace_of_one_rank_needs_the_accelerators_of_a_server() -> None:
     ):
         topoopt.traffic(TRACE)
     moved = topoopt.traffic(TRACE, accelerators_per_server=4, degree=2)
-    assert "16 accelerators, 15 of whom are taken to do as the others; one of 2 iterations" in moved.strategy
+    assert "16 accelerators, 15 of which are taken to do as the others; one of 2 iterations" in moved.strategy
     assert moved.traffic.allreduce == (AllReduceGroup((0, 1, 2, 3), 16 * 131_072),)
 
 

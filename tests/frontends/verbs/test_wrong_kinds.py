@@ -1,6 +1,8 @@
 """A file of the wrong kind: every verb says in one line what it is, and who takes it."""
 
+import gzip
 import json
+import lzma
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -52,6 +54,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "config": folder / "config.json",
         "matrix": folder / "matrix.npy",
         "watts": folder / "watts.yaml",
+        "arrays": folder / "arrays.npz",
         "page": folder / "page.html",
         "weights": folder / "weights.safetensors",
         "execution-trace": folder / "et.json",
@@ -143,6 +146,23 @@ def test_a_wrong_kind_says_what_it_is_and_who_takes_it(verb: str, files: dict[st
         assert message.startswith(f"{files[kind]}: is {KINDS[kind].words}; "), f"{verb} of {kind}: {message}"
         assert KINDS[kind].taken.partition("FILE")[0] in message
         assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("pack", "says"), [(gzip.compress, "unpacked with gzip: "), (lzma.compress, "unpacked with xz: ")]
+)
+def test_a_packed_file_is_judged_by_what_is_inside(
+    pack: Callable[[bytes], bytes], says: str, tmp_path: Path
+) -> None:
+    path, packed = tmp_path / "odd.json.xz", pack(b'{"model": "dlrm", "servers": 8}')
+    for content, message in (
+        (packed, "is a packed file, but neither a recording nor a task graph; unpack it first"),
+        (packed[:-6], says),
+        (packed[:12] + b"\xff\xff\xff" + packed[15:], says),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(InvalidInput, match=message):
+            topoopt.plan(os.fspath(path))
 
 
 def test_a_topology_of_ns3_is_a_wiring(tmp_path: Path) -> None:

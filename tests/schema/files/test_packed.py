@@ -74,7 +74,9 @@ def test_archives_that_cannot_be_read_are_one_line(data: bytes, message: str, tm
     "error", [KeyError("graph"), RecursionError(), EOFError(), MemoryError("7 EiB are needed")]
 )
 def test_whatever_a_decoder_raises_is_one_line(error: Exception) -> None:
-    message = f"^f: is none: .*({type(error).__name__}|its sizes or its header are damaged).*; copy the file again$"
+    message = (
+        f"^f: is none: .*({type(error).__name__}|its sizes or its header are damaged).*; copy the file again$"
+    )
     with pytest.raises(InvalidInput, match=message), decoding("f", "is none"):
         raise error
 

@@ -260,6 +260,11 @@ GRAPHML = '<graphml>\n<graph edgedefault="undirected">\n{}\n</graph>\n</graphml>
             'line 1: unknown column "zeal"; expected such as source, target',
         ),
         ("x.csv", "source,tagret\na,b\n", 'line 1: unknown column "tagret"; did you mean target'),
+        (
+            "x.csv",
+            "plug,socket\na,b\n",
+            'line 1: unknown columns "plug" and "socket"; .* source and target',
+        ),
         ("x.csv", "source,target,bw,bw\na,b,1Gbps,2Gbps\n", 'line 1: column "bw" stands twice'),
         ("x.csv", "source,src,target\na,b,c\n", "line 1: expected one column source, got source, src"),
         ("x.csv", "source,bandwidth\na,1Gbps\n", "line 1: expected one column target, got none"),

@@ -1,4 +1,4 @@
-"""Topology files of ns-3: the servers, their ports and cables; switches of several servers are refused by name.
+"""Topology files of ns-3: the servers, their ports and cables; switches of several servers are for collectives.
 
 The cube mesh is the example of an issue of ASTRA-sim (number 299): eight accelerators, links of 200 and 400 Gb/s.
 """
@@ -10,7 +10,7 @@ import pytest
 
 import topoopt
 from topoopt.base.errors import InvalidInput
-from topoopt.topologies.wirings import read_wiring_file
+from topoopt.topologies.wirings import read_switched_graph, read_wiring_file
 
 CUBE = """\
 8 0 16
@@ -58,6 +58,13 @@ def test_a_host_and_its_own_switch_are_a_server(tmp_path: Path) -> None:
     assert (wiring.servers, wiring.degree, wiring.recipe["bandwidth_bps"]) == (2, 1, 100e9)
 
 
+def test_switches_of_several_servers_are_those_of_a_collective(tmp_path: Path) -> None:
+    topology = read_switched_graph(written(RACK, tmp_path), 1e9)
+    assert topology is not None
+    assert (topology.servers, topology.nodes, topology.bandwidth_bps.tolist()) == (2, 3, [100e9] * 4)
+    assert read_switched_graph(written(HOSTS, tmp_path), 1e9) is None
+
+
 def written(text: str, tmp_path: Path) -> str:
     (tmp_path / "topology.txt").write_text(text)
     return str(tmp_path / "topology.txt")
@@ -66,8 +73,11 @@ def written(text: str, tmp_path: Path) -> str:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (RACK, "has switches, such as node 2, and a wiring joins servers directly; .* such as fat-tree"),
-        (HOSTS.replace("1 3 200", "1 2 200"), "has switches"),
+        (
+            RACK,
+            "line 1: node 2 is a switch or a NIC, and a wiring joins servers directly; .* such as fat-tree",
+        ),
+        (HOSTS.replace("1 3 200", "1 2 200"), "node 2 is a switch"),
         (CUBE.replace("8 0 16", "8 0 17"), "line 1: says 17 links, there are 16"),
         (CUBE.replace("8 0 16", "8 1 16"), "line 1: says 1 switches, there are 0"),
         (CUBE.replace("6 7 400Gbps", "6 8 400Gbps"), "line 18: node 8: line 1 says 8 nodes"),

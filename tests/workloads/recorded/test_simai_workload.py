@@ -109,7 +109,7 @@ def test_a_simulation_has_the_same_bytes(tmp_path: Path) -> None:
         (TENSOR.replace("     1\n", "\n", 1), "line 3: expected 12 values of a layer, got 11"),
         (
             "MICRO\n1\nmicro -1 1 ALLREDUCE 1 1 NONE 0 1 NONE 0 1\n",
-            'line 1: "MICRO": expected HYBRID_TRANSFORMER',
+            "no verb reads; give a workload of AICB, which begins with HYBRID_TRANSFORMER",
         ),
     ],
 )

@@ -249,7 +249,8 @@ def flagged(message: str, names: Mapping[str, str]) -> str:
     """Return a message of the library with a verb's options written as flags; ``names`` maps options to flags.
 
     Options are recognized at the beginning of the message, before ``=`` and a value, or by an underscore. Before a
-    colon at the beginning an option may be one of several, or have its unit. Keys in a file are no flags.
+    colon at the beginning an option may be one of several, or have its unit. Keys in a file are no flags. Options of
+    other verbs are flags behind the name of a command.
 
     Examples
     --------
@@ -262,12 +263,18 @@ def flagged(message: str, names: Mapping[str, str]) -> str:
     'job.yaml: training.tp 3: does not divide 8; max_vpp is there, too'
     >>> flagged("t: give fabrics='tp=3, max_vpp=a b'", words)
     "t: give --fabrics 'tp=3, max_vpp=a b'"
+    >>> flagged("w.csv: is a table; topoopt cost takes it as power=w.csv", {})
+    'w.csv: is a table; topoopt cost takes it as --power w.csv'
     """
     flags = {name.removeprefix("--").replace("-", "_"): name for name in names.values()} | dict(names)
     flags = {word: name for word, name in flags.items() if name.startswith("--")}
     message = re.sub(
-        r"""(?<![\w.{-])([a-z][a-z_]*)=(?:"([^" ]*)"|('[^']*')|(?=['"\w{]))""",
-        lambda word: f"{flags[word[1]]} {word[2] or word[3] or ''}" if word[1] in flags else word[0],
+        r"""(?<![\w.{-])(?<!--set )([a-z][a-z_]*)=(?:"([^" ]*)"|('[^']*')|(?=['"\w{/.~]))""",
+        lambda word: (
+            f"{flags.get(word[1], '--' + word[1].replace('_', '-'))} {word[2] or word[3] or ''}"
+            if word[1] in flags or re.search(r"\b(topoopt|verbs) ", message[: word.start()])
+            else word[0]
+        ),
         message,
     )
     if re.match(r"\S*\.\w+: ", message):  # of a file

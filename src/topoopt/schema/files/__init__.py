@@ -29,6 +29,8 @@ from topoopt.schema.files.model import noun_from as noun_from
 from topoopt.schema.files.model import quantity as quantity
 from topoopt.schema.files.model import validated as validated
 from topoopt.schema.files.model import with_line as with_line
+from topoopt.schema.files.packed import GZIP as GZIP
+from topoopt.schema.files.packed import XZ as XZ
 from topoopt.schema.files.packed import decoding as decoding
 from topoopt.schema.files.packed import unpacked as unpacked
 from topoopt.schema.files.packed import zip_entry as zip_entry

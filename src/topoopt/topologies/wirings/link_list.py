@@ -320,7 +320,15 @@ def listed_graph(text: str) -> ForeignGraph:
         _check_columns(f"line {lines[0][0]}", columns, found)
         ends = found[0][0], found[1][0]
         return ForeignGraph(SYNTAX, (), tuple(_tabled(lines[1:], separator, columns, ends)))
-    return ForeignGraph(SYNTAX, (), tuple(_pairs(lines, separator)))
+    rows = tuple(_pairs(lines, separator))
+    once = rows[0].ends
+    again = {end for row in rows[1:] for end in row.ends}
+    if separator and again and again.isdisjoint(once) and not any(end.isdecimal() for end in once):
+        raise InvalidInput(  # links of one wiring hang together
+            f"{rows[0].place}: unknown columns {shown(once[0])} and {shown(once[1])}; name those of the two ends of a "
+            "cable source and target"
+        )
+    return ForeignGraph(SYNTAX, (), rows)
 
 
 def _check_columns(place: str, columns: Sequence[str], found: Sequence[Sequence[int]]) -> None:

@@ -3,7 +3,7 @@
 The first line has the nodes, switches and links; SimAI's the nodes, accelerators of a server, switches inside servers,
 switches of the network, links and the kind of accelerator. The second line names the switches, if there are any, and
 every other line is a link: its ends, rate, latency and share of errors. A host does not forward there; so ``topoopt
-export`` gives each server a switch of its own, and these are servers here. Other switches are refused.
+export`` gives each server a switch of its own, and these are servers here. Other switches are nodes of that type.
 
 References
 ----------
@@ -46,11 +46,13 @@ def is_ns3_topology(text: str) -> bool:
 def ns3_graph(text: str) -> ForeignGraph:
     """Return the servers and their links; a link of twice the rate of one port is two.
 
+    Where servers share switches, all nodes and links are returned.
+
     Raises
     ------
     InvalidInput
         With the line, if it is no link or has an end that is no node; for other numbers of switches or links than the
-        first line has, for rates that are no multiples of one, and for switches that are shared by servers.
+        first line has, and for rates that are no multiples of one.
     """
     lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     head = lines[0][1].split()
@@ -64,8 +66,10 @@ def ns3_graph(text: str) -> ForeignGraph:
         if said != there:
             raise InvalidInput(f"line 1: says {said} {what}, there are {there}; mend the first line")
     if switches:
-        rows = _between_servers(rows, set(switches), set(switches[inside:]), max(per_server, 1))
-        nodes = outside
+        cables = _between_servers(rows, set(switches[inside:]), max(per_server, 1))
+        if not cables:
+            return _switched(rows, nodes, frozenset(switches))
+        rows, nodes = cables, outside
     named = tuple(ForeignNode("line 1", str(number)) for number in range(nodes))
     return ForeignGraph(SYNTAX, named, tuple(_ports(rows)), all_named=True)
 
@@ -80,10 +84,19 @@ def _row(number: int, line: str, nodes: int) -> _Row:
     return _Row(place, ends, round(parse_bandwidth(match[3], place)), match[4])
 
 
-def _between_servers(
-    rows: Sequence[_Row], switches: set[int], network: set[int], per_server: int
-) -> list[_Row]:
-    """Return the links between servers, each of which has a switch of the network of its own."""
+def _switched(rows: Sequence[_Row], nodes: int, switches: frozenset[int]) -> ForeignGraph:
+    named = (
+        ForeignNode("line 1", str(one), {"type": "switch"} if one in switches else {}) for one in range(nodes)
+    )
+    links = (
+        ForeignLink(row.place, (str(row.ends[0]), str(row.ends[1])), {"bandwidth_bps": row.rate_bps})
+        for row in rows
+    )
+    return ForeignGraph(SYNTAX, tuple(named), tuple(links), all_named=True)
+
+
+def _between_servers(rows: Sequence[_Row], network: set[int], per_server: int) -> list[_Row]:
+    """Return the links between servers if each has a switch of the network of its own; otherwise empty."""
     servers: dict[int, set[int]] = defaultdict(set)
     hosts: dict[int, set[int]] = defaultdict(set)
     cables = []
@@ -99,10 +112,7 @@ def _between_servers(
     )
     number = {switch: min(has) for switch, has in servers.items() if has}
     if not alone or len(set(number.values())) < len(network) or not cables:
-        raise InvalidInput(
-            f"has switches, such as node {min(switches)}, and a wiring joins servers directly; leave switches out; "
-            "fabrics with switches have names, such as fat-tree"
-        )
+        return []
     return [row._replace(ends=(number[row.ends[0]], number[row.ends[1]])) for row in cables]
 
 
