@@ -157,7 +157,7 @@ HEADER = "name,inputs,activation_bytes,forward_flops\n"
         (HEADER + "a,,,1\n", 'operators[0]: missing key "activation_bytes"'),
         (HEADER, "expected a header row and a row for each operator, got the header alone"),
         (HEADER + "a,,4,1\n", "batch_per_accelerator is not in the file"),
-        ("name\n\xff".encode("latin-1"), "not a text file"),
+        ("name\n\x81".encode("latin-1"), "not a text file"),
     ],
 )
 def test_a_wrong_csv_is_one_line_with_the_place(tmp_path: Path, content: str | bytes, words: str) -> None:
