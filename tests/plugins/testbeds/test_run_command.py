@@ -68,7 +68,10 @@ def gone(processes: tuple[int, ...]) -> bool:
 
 @pytest.mark.parametrize(
     ("number", "code", "said"),
-    [(signal.SIGINT, 130, "interrupted: nothing was written\n"), (signal.SIGTERM, 143, "")],
+    [
+        (signal.SIGINT, 130, "interrupted: nothing was written\n"),
+        (signal.SIGTERM, 130, "interrupted: nothing was written\n"),
+    ],
 )
 def test_a_signal_ends_all(name: str, number: signal.Signals, code: int, said: str) -> None:
     run = started(name, "--iterations", "50")

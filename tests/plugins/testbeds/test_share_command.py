@@ -141,7 +141,10 @@ def started(name: str) -> "subprocess.Popen[str]":
 
 @pytest.mark.parametrize(
     ("number", "code", "said"),
-    [(signal.SIGINT, 130, "interrupted: nothing was written\n"), (signal.SIGTERM, 143, "")],
+    [
+        (signal.SIGINT, 130, "interrupted: nothing was written\n"),
+        (signal.SIGTERM, 130, "interrupted: nothing was written\n"),
+    ],
 )
 def test_a_signal_ends_all(mltcp: str, number: signal.Signals, code: int, said: str) -> None:
     if signal.getsignal(number) == signal.SIG_IGN:
