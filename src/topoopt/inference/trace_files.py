@@ -71,7 +71,7 @@ def read_requests(path: str, columns: str = "") -> RequestTrace:
     Parameters
     ----------
     columns
-        Name of a format, or the columns to read, see :func:`~topoopt.inference.trace_formats.said_format`; by default
+        Name of a format, or the columns to read, see ``said_format``; by default
         the file is known by its columns.
 
     Raises

@@ -148,7 +148,7 @@ def read_switched_graph(path: str | Path, usual_bps: float) -> Topology | None:
     Raises
     ------
     InvalidInput
-        As :func:`~topoopt.topologies.wirings.switched_graph.switched_topology`, with the name of the file.
+        As ``switched_topology``, with the name of the file.
     """
     text = read_text(path)
     try:
