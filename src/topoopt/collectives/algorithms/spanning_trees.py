@@ -1,7 +1,7 @@
 """Collectives along spanning trees that use the wiring at the best possible rate.
 
 Every server is the root of equally many trees, which together load no link more than the tightest set of servers needs
-(:func:`~topoopt.collectives.tightest_set.tightest_set`). A shard is cut into a part for each tree of its server, and
+(``tightest_set``). A shard is cut into a part for each tree of its server, and
 the parts into pieces that follow each other, so that with many pieces an all-gather takes no longer than that bound. A
 reduce-scatter goes the other way over the trees of the reversed links.
 

@@ -1,11 +1,7 @@
 """The answer about a collective: every schedule on a wiring, and the bound that none undercuts.
 
-The bound is of bytes that must leave a set of servers over the links that lead out of it.
-
-References
-----------
-.. [1] L. Zhao et al., "ForestColl: Throughput-Optimal Collective Communications on Heterogeneous Network Fabrics",
-   2024: an all-gather of M takes at least (M / N) · max over sets S of servers of |S| / (bandwidth out of S).
+The bound is of bytes that must leave a set of servers over the links that lead out of it; see
+``tightest_set``.
 """
 
 from collections.abc import Mapping, Sequence

@@ -89,7 +89,7 @@ def headed_rows(
     rows = [(line, [cell.strip() for cell in cells]) for line, cells in csv_lines(text, place)]
     first, *others = [(line, cells) for line, cells in rows if any(cells)] or [(0, [])]
     header = first[1]
-    while header and not header[-1]:  # columns that a spreadsheet has formatted and nobody has filled
+    while header and not header[-1]:  # a spreadsheet also writes formatted columns that are empty
         header = header[:-1]
     empty = [""] * (len(first[1]) - len(header))
     if not header:
