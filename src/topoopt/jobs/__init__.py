@@ -31,6 +31,7 @@ from topoopt.jobs.request import in_its_place as in_its_place
 from topoopt.jobs.request import job_from_mapping as job_from_mapping
 from topoopt.jobs.request import read_cluster_part as read_cluster_part
 from topoopt.jobs.request import said_words as said_words
+from topoopt.jobs.request import scale_up_bandwidth_bps as scale_up_bandwidth_bps
 from topoopt.jobs.request import text_of_training as text_of_training
 from topoopt.jobs.request import training_kinds as training_kinds
 from topoopt.jobs.request import training_of_text as training_of_text

@@ -57,6 +57,7 @@ from topoopt.simulation.jobs.simulated_job import SimulatedJob as SimulatedJob
 from topoopt.simulation.jobs.simulated_job import is_fbuf as is_fbuf
 from topoopt.simulation.jobs.simulated_job import job_of_chakra as job_of_chakra
 from topoopt.simulation.jobs.simulated_job import job_of_fbuf as job_of_fbuf
+from topoopt.simulation.jobs.simulated_job import job_of_workload as job_of_workload
 from topoopt.simulation.jobs.simulated_job import named_fabric as named_fabric
 from topoopt.simulation.jobs.simulated_job import own_fabric as own_fabric
 from topoopt.simulation.jobs.slowdown import JobsTogether as JobsTogether

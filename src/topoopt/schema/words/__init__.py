@@ -64,3 +64,4 @@ from topoopt.schema.words.wiring import PacketWords as PacketWords
 from topoopt.schema.words.wiring import SimulationWords as SimulationWords
 from topoopt.schema.words.wiring import TogetherWords as TogetherWords
 from topoopt.schema.words.wiring import WiringWords as WiringWords
+from topoopt.schema.words.wiring import WorkloadWords as WorkloadWords
