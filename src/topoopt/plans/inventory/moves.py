@@ -208,7 +208,8 @@ class RewiringAnswer:
             for wiring in (self.rewiring.old, self.rewiring.new)
         )
         idle = [self.inventory.servers[server].name for server in sorted(before - after)]
-        left = f"{self.new} leaves {len(idle)} of {len(before)} servers of {self.old} without a cable: {', '.join(idle):.80}"
+        names = ", ".join(idle)
+        left = f"{self.new} leaves {len(idle)} of {len(before)} servers of {self.old} without a cable: {names:.80}"
         directed = self.rewiring.old.links == "directed"
         return (*(DIRECTED_WARNING,) * directed, *(left,) * bool(idle))
 
