@@ -180,6 +180,7 @@ class OutcomePart(Strict):
     link_bytes_max: Amount
     bandwidth_tax: Amount
     algorithms: dict[str, Count] = _ALGORITHMS
+    folded: str = Field(default="", description="which replicas were simulated, where not all were")
 
 
 class OnFabricPart(OutcomePart):

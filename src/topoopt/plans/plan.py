@@ -198,6 +198,8 @@ class Outcome:
     ----------
     algorithms : mapping
         Number of collectives by algorithm, where others than the ring were requested; else empty.
+    folded : str
+        Which replicas were simulated, where not all were; else empty.
     """
 
     simulator: str
@@ -207,10 +209,13 @@ class Outcome:
     link_bytes_max: Amount
     bandwidth_tax: Amount
     algorithms: Mapping[str, Count] = field(default_factory=dict)
+    folded: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the figures, without algorithms if none was requested."""
-        return {key: value for key, value in asdict(self).items() if key != "algorithms" or value}
+        """Return the figures, without algorithms and words that are empty."""
+        return {
+            key: value for key, value in asdict(self).items() if key not in ("algorithms", "folded") or value
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,6 +96,7 @@ from topoopt.simulation.pipeline.steady import simulated_flows as simulated_flow
 from topoopt.simulation.pipeline.task_graph import pipeline_task_graph as pipeline_task_graph
 from topoopt.simulation.result import CollectiveChoice as CollectiveChoice
 from topoopt.simulation.result import FlowTable as FlowTable
+from topoopt.simulation.result import Folded as Folded
 from topoopt.simulation.result import PacketStatistics as PacketStatistics
 from topoopt.simulation.result import SimResult as SimResult
 from topoopt.simulation.result import TimelineRow as TimelineRow

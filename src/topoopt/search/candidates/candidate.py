@@ -335,7 +335,9 @@ def outcome(result: SimResult) -> Outcome:
     count: Counter[str] = Counter()
     for row in result.algorithms:
         count[row.algorithm] += row.count
-    return noun_from(Outcome, result, algorithms=dict(count))
+    return noun_from(
+        Outcome, result, algorithms=dict(count), folded=result.folded.words if result.folded else ""
+    )
 
 
 def iteration_bounds(job: Job, strategy: ParallelStrategy, result: SimResult) -> Bounds:
@@ -349,11 +351,13 @@ def iteration_bounds(job: Job, strategy: ParallelStrategy, result: SimResult) ->
     cluster, left = job.cluster, result.left_out
     graph = asked_for(job, strategy, result)
     found = windows(graph, cluster)
-    here = lower_bounds(cluster, found, demands(graph, cluster, found))
+    folded = result.folded
+    here = lower_bounds(cluster, found, demands(graph, cluster, found, folded=folded))
     if left is None:
         return here
     earlier = windows(left.shorter, cluster)
-    late, early = demands(graph, cluster, found, True), demands(left.shorter, cluster, earlier, True)
+    late = demands(graph, cluster, found, True, folded)
+    early = demands(left.shorter, cluster, earlier, True, folded)
     most = replace(early, grid=early.grid.undercut_by_none)
     last, before = lower_bounds(cluster, found, late), lower_bounds(cluster, earlier, most)
     more_s = {
