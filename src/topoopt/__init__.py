@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.frontends.verbs import collective as collective
     from topoopt.frontends.verbs import compare as compare
     from topoopt.frontends.verbs import cost as cost
+    from topoopt.frontends.verbs import doctor as doctor
     from topoopt.frontends.verbs import fail as fail
     from topoopt.frontends.verbs import finetune as finetune
     from topoopt.frontends.verbs import hardware as hardware

@@ -48,6 +48,7 @@ OWN_VERBS: Mapping[str, str] = MappingProxyType(
         "report": "Write an interactive HTML page that works offline.",
         "models": "List the built-in models with their variants, hyperparameters and transformer shapes.",
         "hardware": "List accelerators, servers, network parts and efficiencies with their sources.",
+        "doctor": "Show versions, extras, kernels, browser, testbed and Ray, and the remedy for what is missing.",
     }
 )
 """Every verb and group of the package, in the order in which one uses them, with its line in the list."""

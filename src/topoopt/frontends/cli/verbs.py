@@ -28,7 +28,7 @@ MODULES: Mapping[str, str] = MappingProxyType(
     {
         f"topoopt.frontends.cli.{verb}": f"topoopt.frontends.cli.{file}"
         for file, verbs in {
-            "catalog": ("hardware", "models"),
+            "catalog": ("doctor", "hardware", "models"),
             "cost": ("choose",),
             "interleave": ("phases",),
             "plan": ("compare", "traffic"),
