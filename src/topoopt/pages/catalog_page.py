@@ -65,7 +65,7 @@ def hardware_page(hardware: HardwareTables) -> Page:
 
 
 def installation_page(installation: Installation) -> Page:
-    """Return a line for each thing that topoopt uses, with the remedy behind what is missing."""
+    """Return a line for each thing that topoopt uses, with the remedy where it is missing."""
     found = {one.name: one.found + f" → {one.remedy}" * bool(one.remedy) for one in installation.checks}
     return Page("installation", "", sections=(Section("installation", "", "", (facts(found),)),))
 

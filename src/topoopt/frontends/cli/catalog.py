@@ -41,5 +41,5 @@ def models(
 def doctor(
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show versions, extras, kernels, browser, testbed and Ray, and the remedy for what is missing."""
+    """Show versions, extras, kernels, browser, testbed and Ray, and remedies where one is missing."""
     show(topoopt.doctor(), as_json)

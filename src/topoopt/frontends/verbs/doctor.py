@@ -18,6 +18,7 @@ from topoopt.base.limits import available_bytes
 from topoopt.base.machine import Check, Installation
 from topoopt.base.units import format_bytes, format_memory
 from topoopt.base.workers import PACKAGE, kernel_places
+from topoopt.schema.words import read_settings, settings_file, usual_settings_file
 
 GIVES: Mapping[str, str] = {
     "frame": "answers as tables: to_frame()",
@@ -83,6 +84,12 @@ def _checks() -> Iterator[Check]:
         "ray cluster", cluster or "none", "" if cluster else "none is needed: sweeps use this machine's cores"
     )
     yield _plugins()
+    own = settings_file()
+    if own is None:
+        yield Check("settings", f"none (looked for {usual_settings_file()})")
+    else:
+        given = ", ".join(f"{name} {value}" for name, value in read_settings(own).items())
+        yield Check("settings", f"{own}: {given}")
 
 
 def _needed() -> dict[str, dict[str, str]]:
