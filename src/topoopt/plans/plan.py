@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from importlib import import_module
 from typing import Annotated, Any
 
 from pydantic import AliasChoices, Field
 
-from topoopt.base.answers import Provenance, ask, shows_itself
+from topoopt.base.answers import Frame, Provenance, ask, shows_itself
 from topoopt.catalog import NetworkRow
 from topoopt.finder import USUAL_RULES, FinderRules
 from topoopt.jobs import Job, job_traffic
@@ -356,6 +357,12 @@ class Plan:
     def report(self, out: str, **words: Any) -> Any:
         """Write the plan as one HTML page; see :func:`topoopt.report`."""
         return ask("report", self, out=out, **words)
+
+    def to_frame(self) -> Frame:
+        """Return a row for each network that the plan was compared with, its own first; needs pandas."""
+        comparison = import_module("topoopt.plans.comparison")  # which imports this file
+        frame: Frame = comparison.frame_of(comparison.compared_fabrics(self))
+        return frame
 
     def to_json(self) -> dict[str, Any]:
         """Return the document of a plan file."""

@@ -7,10 +7,10 @@ from typing import Any
 
 from topoopt.base.answers import fields_of
 from topoopt.base.units import format_bandwidth, format_time, interval_s, interval_words
-from topoopt.catalog import IDEAL_SWITCH, NETWORKS, OWN, NetworkRow
+from topoopt.catalog import NETWORKS, OWN, NetworkRow
 from topoopt.frontends.web.question import Question
 from topoopt.pages import dollars, listed
-from topoopt.plans import front
+from topoopt.plans import front, recommended
 
 ACCURACY = (
     "An estimate. Of 230 times of 46 plans of nine models (4 to 64 servers) half came out within 1.4% of it, nine in "
@@ -160,15 +160,17 @@ NEAR = 1.02
 
 
 def best_fabric(answer: StudioAnswer) -> FabricEstimate:
-    """Return the fabric with the least dollars a unit; where that is unknown, the cheapest of the fast ones.
+    """Return the fabric that a plan would recommend; where prices are unknown, the cheapest of the fast ones."""
+    first = answer.fabrics[0]
 
-    The ideal switch gives way to a fabric of the same dollars a unit.
-    """
-    known = [row for row in answer.fabrics if row.usd_per_unit is not None]
-    if known:
-        least = min(known, key=lambda row: (row.usd_per_unit or 0.0, row.iteration_time_s))
-        ties = [row for row in known if _dearer(row, least) <= TIE and row.fabric != IDEAL_SWITCH]
-        return next(iter(ties), least) if least.fabric == IDEAL_SWITCH else least
+    def saved_usd(row: FabricEstimate) -> float | None:
+        if row.owned_usd is None or first.owned_usd is None:
+            return None
+        return first.owned_usd - row.owned_usd * row.iteration_time_s / first.iteration_time_s
+
+    best = recommended(answer.fabrics, lambda row: row.iteration_time_s, saved_usd)
+    if best is not None:
+        return best
     fastest = min(row.iteration_time_s for row in answer.fabrics)
     near = [row for row in answer.fabrics if row.iteration_time_s <= NEAR * fastest]
     priced = [row for row in near if row.cost_usd is not None]
@@ -240,10 +242,11 @@ def _beside_units(answer: StudioAnswer, best: FabricEstimate, others: list[Fabri
         return f"{said}."
     row = min(rest, key=lambda one: one.usd_per_unit or 0.0)
     slower = row.iteration_time_s / best.iteration_time_s - 1
+    dearer = _dearer(row, best)
     pace = "as fast" if abs(slower) <= SAME else f"{abs(slower):.1%} {'slower' if slower > 0 else 'faster'}"
     return (
-        f"{said}; next comes {inside(row)}, {pace} for {usd(row.cost_usd)}, {_dearer(row, best):.2%} dearer "
-        f"a {answer.unit}{_saved_and_lost(row, best)}."
+        f"{said}; next comes {inside(row)}, {pace} for {usd(row.cost_usd)}, {abs(dearer):.2%} "
+        f"{'dearer' if dearer > 0 else 'cheaper'} a {answer.unit}{_saved_and_lost(row, best)}."
     )
 
 
