@@ -119,4 +119,5 @@ from topoopt.simulation.task_graph import TaskGraph as TaskGraph
 from topoopt.simulation.task_graph import TaskRows as TaskRows
 from topoopt.simulation.task_graph import task_graph_from_edges as task_graph_from_edges
 from topoopt.simulation.tasks.build_task_graph import FIRST_BUCKET_BYTES as FIRST_BUCKET_BYTES
+from topoopt.simulation.tasks.build_task_graph import IterationCosts as IterationCosts
 from topoopt.simulation.tasks.build_task_graph import build_task_graph as build_task_graph
