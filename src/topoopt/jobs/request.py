@@ -18,7 +18,7 @@ from pydantic import BeforeValidator, Field, create_model, model_validator
 from topoopt.base.answers import digest
 from topoopt.base.errors import InvalidInput, TopoOptError, shown
 from topoopt.catalog import ClusterSpec, find_accelerator
-from topoopt.jobs.settings import BucketText, JobSettings
+from topoopt.jobs.settings import BucketText, JobSettings, MicrobatchesText
 from topoopt.schema.files import BandwidthText, Strict, TimeText, is_file, read_bytes, read_yaml, validated
 from topoopt.schema.words import TrainingWords, described
 from topoopt.workloads import OperatorGraph, Traffic
@@ -177,6 +177,7 @@ class JobModel(Strict):
     memory_check: str | None = None
     optimizer: str | None = None
     bucket_bytes: BucketText | None = Field(default=None, alias="bucket")
+    microbatches: MicrobatchesText | None = None
     collective: str | None = None
     search: dict[str, Any] = Field(default={})
 

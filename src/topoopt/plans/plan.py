@@ -88,7 +88,7 @@ class ServedFigures:
 
 @dataclass(frozen=True, slots=True)
 class GradientChoice:
-    """Iteration times of the plan's strategy with other buckets and other algorithms, everything else as it is.
+    """Iteration times of the plan's strategy with other buckets, micro-batches and algorithms, all else as it is.
 
     Attributes
     ----------
@@ -98,11 +98,14 @@ class GradientChoice:
         Time with rings in place of an algorithm per message; None where these were not requested.
     by_message_s : float, optional
         Time with an algorithm per message, which the plan uses if that is a percent faster than rings.
+    microbatch_times_s : tuple of (int, float)
+        Micro-batches and the time, by rings; empty where their number was given.
     """
 
     bucket_times_s: tuple[tuple[Count, Amount], ...] = ()
     rings_s: Amount | None = None
     by_message_s: Amount | None = None
+    microbatch_times_s: tuple[tuple[Number, Amount], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +264,7 @@ class Baseline(NetworkRow):
 
     ``layout_times_s`` are the iteration times by layout of a transformer, empty for other jobs. For ``left_out``
     layouts, which could not be the fastest, they are lower bounds. ``rule`` is the rule by which the fabric was
-    dimensioned, see :class:`topoopt.catalog.Sizing`. ``bucket_bytes`` is the size of gradient buckets where chosen for
+    dimensioned, see :class:`topoopt.catalog.Sizing`. ``bucket_bytes`` and ``microbatches`` are those chosen for
     this fabric; None: the job's. ``routes`` is the routing method; empty where circuits change, and in plans from
     before it was recorded.
     """
@@ -273,6 +276,7 @@ class Baseline(NetworkRow):
     rule: str = ""
     left_out: tuple[int, ...] = ()
     bucket_bytes: int | None = None
+    microbatches: int | None = None
     routes: str = ""
 
 

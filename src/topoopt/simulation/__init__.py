@@ -126,6 +126,7 @@ if TYPE_CHECKING:
     from topoopt.simulation.task_graph import TaskRows as TaskRows
     from topoopt.simulation.task_graph import task_graph_from_edges as task_graph_from_edges
     from topoopt.simulation.tasks.build_task_graph import FIRST_BUCKET_BYTES as FIRST_BUCKET_BYTES
+    from topoopt.simulation.tasks.build_task_graph import IterationCosts as IterationCosts
     from topoopt.simulation.tasks.build_task_graph import build_task_graph as build_task_graph
 
 __all__ = hand_on_lazily(__name__)  # noqa: PLE0605 - the names above
