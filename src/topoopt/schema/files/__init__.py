@@ -48,5 +48,6 @@ if TYPE_CHECKING:
     from topoopt.schema.files.table import write_csv as write_csv
     from topoopt.schema.files.table import write_folder as write_folder
     from topoopt.schema.files.table import write_table as write_table
+    from topoopt.schema.files.csv_table import make_plain as make_plain
 
 __all__ = hand_on_lazily(__name__)  # noqa: PLE0605 - the names above
