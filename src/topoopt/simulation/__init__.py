@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from topoopt.simulation.flows.mltcp_weight import FORMS as FORMS
     from topoopt.simulation.flows.mltcp_weight import Aggressiveness as Aggressiveness
     from topoopt.simulation.fluid.engine_kernel import FLUID_STAMP as FLUID_STAMP
-    from topoopt.simulation.fluid.engine_kernel import TIE as TIE
-    from topoopt.simulation.fluid.engine_kernel import fill as fill
-    from topoopt.simulation.fluid.engine_kernel import insert as insert
-    from topoopt.simulation.fluid.engine_kernel import list_class as list_class
-    from topoopt.simulation.fluid.engine_kernel import reweigh as reweigh
-    from topoopt.simulation.fluid.engine_kernel import strike_class as strike_class
+    from topoopt.simulation.fluid.filling_kernel import TIE as TIE
+    from topoopt.simulation.fluid.filling_kernel import fill as fill
+    from topoopt.simulation.fluid.filling_kernel import insert as insert
+    from topoopt.simulation.fluid.filling_kernel import list_class as list_class
+    from topoopt.simulation.fluid.filling_kernel import reweigh as reweigh
+    from topoopt.simulation.fluid.filling_kernel import strike_class as strike_class
     from topoopt.simulation.fluid.state import ACTIVE as ACTIVE
     from topoopt.simulation.fluid.state import SHORT as SHORT
     from topoopt.simulation.fluid.state import Links as Links
