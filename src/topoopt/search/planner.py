@@ -16,7 +16,7 @@ from topoopt.base.answers import Progress, Provenance, fields_of, silent
 from topoopt.base.errors import TopoOptError
 from topoopt.base.workers import in_threads
 from topoopt.catalog import NETWORKS, OWN, Sizing, Table, compare, compared_by, sizings_of
-from topoopt.finder import DEGREE_SPLITS, FinderRules, layout_splits
+from topoopt.finder import DEGREE_SPLITS, LARGEST_MATRIX, FinderRules, layout_splits
 from topoopt.jobs import Job, TransformerWork, job_traffic
 from topoopt.plans import Baseline, Outcome, Plan, SearchRecord
 from topoopt.pricing import Pricing, network_bill, pricing_of
@@ -48,6 +48,7 @@ from topoopt.search.candidates.candidate import (
 from topoopt.search.candidates.optimality_gap import gap_parts
 from topoopt.search.candidates.wiring_choice import (
     MANY,
+    WHOLE,
     balanced,
     chosen_wiring,
     other_wirings,
@@ -349,8 +350,10 @@ def best_candidate(
 
 
 def _rules(options: SearchOptions, traffic: Traffic, degree: int) -> list[FinderRules]:
-    """Return the rules with every degree split, the requested one first."""
+    """Return the rules with every degree split, the requested one first; without matchings of very many servers."""
     splits = splits_to_try(options, layout_splits(traffic, degree))
+    if traffic.servers > LARGEST_MATRIX and options.degree_split == SearchOptions().degree_split:
+        splits = (WHOLE,)
     return [replace(options.rules, degree_split=split) for split in splits]
 
 
