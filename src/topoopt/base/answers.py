@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from topoopt.base.errors import InvalidInput
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def fields_of(noun: object, *names: str) -> dict[str, Any]:
     Examples
     --------
     >>> fields_of(Provenance(seed=3), "version", "seed")
-    {'version': '0.1.0', 'seed': 3}
+    {'version': '0.2.0', 'seed': 3}
     """
     return {name: getattr(noun, name) for name in names}
 
