@@ -218,7 +218,9 @@ def test_back_reopens_the_plan_of_the_address_and_the_theme_is_remembered(
     assert planned != estimate
     assert page.locator("#tiles .estimated, #numbers .estimated").count() >= 5
     assert page.locator("#numbers tr.chosen small:has-text('recommended')").count() == 1
-    assert page.evaluate("(one => one.scrollWidth - one.clientWidth)(document.getElementById('numbers'))") == 0
+    assert (
+        page.evaluate("(one => one.scrollWidth - one.clientWidth)(document.getElementById('numbers'))") == 0
+    )
     answered(page, after=lambda: page.fill("#field-degree", "4"))
     assert page.locator("#command").count() == 0
     answered(page, after=page.go_back)
