@@ -227,16 +227,9 @@ def make_rounds(task_stream: Ints, first: Ints, rounds: Ints, classes: int) -> R
 
 def make_many(classes: int, links: int) -> Many:
     """Return the state before the first event."""
-    seconds, places = (np.zeros((2, classes)), np.zeros((5, classes), np.int64))
-    return Many(
-        *seconds,
-        places[0],
-        np.full(classes, -1),
-        *places[1:],
-        np.zeros(links, np.int64),
-        np.zeros(1),
-        np.zeros(3, np.int64),
-    )
+    seconds, places = np.zeros((2, classes)), np.zeros((4, classes), np.int64)
+    heap, place = np.zeros(classes, np.int64), np.full(classes, -1)
+    return Many(*seconds, heap, place, *places, np.zeros(links, np.int64), np.zeros(1), np.zeros(3, np.int64))
 
 
 def make_sharing(
