@@ -36,22 +36,28 @@ if TYPE_CHECKING:
     from topoopt.jobs.request import job_from_mapping as job_from_mapping
     from topoopt.jobs.request import read_cluster_part as read_cluster_part
     from topoopt.jobs.request import said_words as said_words
+    from topoopt.jobs.request import scale_up_bandwidth_bps as scale_up_bandwidth_bps
     from topoopt.jobs.request import text_of_training as text_of_training
     from topoopt.jobs.request import training_kinds as training_kinds
     from topoopt.jobs.request import training_of_text as training_of_text
     from topoopt.jobs.requested_job import program_words as program_words
     from topoopt.jobs.requested_job import requested_job as requested_job
     from topoopt.jobs.settings import AUTO_BUCKET as AUTO_BUCKET
+    from topoopt.jobs.settings import AUTO_MICROBATCHES as AUTO_MICROBATCHES
+    from topoopt.jobs.settings import AUTOMATIC as AUTOMATIC
     from topoopt.jobs.settings import BUCKET_SIZES as BUCKET_SIZES
     from topoopt.jobs.settings import DDP_BUCKET_BYTES as DDP_BUCKET_BYTES
     from topoopt.jobs.settings import MEMORY_CHECKS as MEMORY_CHECKS
+    from topoopt.jobs.settings import MICROBATCHES as MICROBATCHES
     from topoopt.jobs.settings import NO_BUCKETS as NO_BUCKETS
     from topoopt.jobs.settings import TIGHT as TIGHT
     from topoopt.jobs.settings import BucketText as BucketText
     from topoopt.jobs.settings import JobSettings as JobSettings
+    from topoopt.jobs.settings import MicrobatchesText as MicrobatchesText
     from topoopt.jobs.settings import bucket_text as bucket_text
     from topoopt.jobs.settings import is_tight as is_tight
     from topoopt.jobs.settings import parse_bucket as parse_bucket
+    from topoopt.jobs.settings import parse_microbatches as parse_microbatches
     from topoopt.jobs.work import ORDER as ORDER
     from topoopt.jobs.work import Layout as Layout
     from topoopt.jobs.work import OperatorsWork as OperatorsWork

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from topoopt.plans.plan_wiring import plan_wiring as plan_wiring
     from topoopt.plans.verdict import SURE as SURE
     from topoopt.plans.verdict import Standing as Standing
+    from topoopt.plans.verdict import as_good_for_no_more as as_good_for_no_more
     from topoopt.plans.verdict import dominates as dominates
     from topoopt.plans.verdict import dominators as dominators
     from topoopt.plans.verdict import faster_share as faster_share

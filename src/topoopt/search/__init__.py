@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from topoopt.search.finetuning import way_of_search as way_of_search
     from topoopt.search.gradient_buckets import for_search as for_search
     from topoopt.search.gradient_buckets import job_of_baseline as job_of_baseline
-    from topoopt.search.gradient_buckets import sizes_elsewhere as sizes_elsewhere
+    from topoopt.search.gradient_buckets import tried_elsewhere as tried_elsewhere
     from topoopt.search.gradient_buckets import with_gradients_settled as with_gradients_settled
     from topoopt.search.operator_search import Draft as Draft
     from topoopt.search.options import MODES as MODES

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from topoopt.simulation.jobs.simulated_job import is_fbuf as is_fbuf
     from topoopt.simulation.jobs.simulated_job import job_of_chakra as job_of_chakra
     from topoopt.simulation.jobs.simulated_job import job_of_fbuf as job_of_fbuf
+    from topoopt.simulation.jobs.simulated_job import job_of_workload as job_of_workload
     from topoopt.simulation.jobs.simulated_job import named_fabric as named_fabric
     from topoopt.simulation.jobs.simulated_job import own_fabric as own_fabric
     from topoopt.simulation.jobs.slowdown import JobsTogether as JobsTogether
@@ -99,6 +100,7 @@ if TYPE_CHECKING:
     from topoopt.simulation.pipeline.task_graph import pipeline_task_graph as pipeline_task_graph
     from topoopt.simulation.result import CollectiveChoice as CollectiveChoice
     from topoopt.simulation.result import FlowTable as FlowTable
+    from topoopt.simulation.result import Folded as Folded
     from topoopt.simulation.result import PacketStatistics as PacketStatistics
     from topoopt.simulation.result import SimResult as SimResult
     from topoopt.simulation.result import TimelineRow as TimelineRow
@@ -124,6 +126,7 @@ if TYPE_CHECKING:
     from topoopt.simulation.task_graph import TaskRows as TaskRows
     from topoopt.simulation.task_graph import task_graph_from_edges as task_graph_from_edges
     from topoopt.simulation.tasks.build_task_graph import FIRST_BUCKET_BYTES as FIRST_BUCKET_BYTES
+    from topoopt.simulation.tasks.build_task_graph import IterationCosts as IterationCosts
     from topoopt.simulation.tasks.build_task_graph import build_task_graph as build_task_graph
 
 __all__ = hand_on_lazily(__name__)  # noqa: PLE0605 - the names above

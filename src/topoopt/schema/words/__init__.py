@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from topoopt.schema.words.arguments import amount as amount
     from topoopt.schema.words.arguments import as_flag as as_flag
     from topoopt.schema.words.arguments import as_flags as as_flags
-    from topoopt.schema.words.arguments import checked_arguments as checked_arguments
     from topoopt.schema.words.arguments import checked_words as checked_words
     from topoopt.schema.words.arguments import defaults as defaults
     from topoopt.schema.words.arguments import described as described
@@ -50,6 +49,12 @@ if TYPE_CHECKING:
     from topoopt.schema.words.post_training import FineTuneWords as FineTuneWords
     from topoopt.schema.words.post_training import RlWords as RlWords
     from topoopt.schema.words.serving import ServingWords as ServingWords
+    from topoopt.schema.words.settings import IGNORED_SETTINGS as IGNORED_SETTINGS
+    from topoopt.schema.words.settings import SETTINGS_VARIABLE as SETTINGS_VARIABLE
+    from topoopt.schema.words.settings import checked_arguments as checked_arguments
+    from topoopt.schema.words.settings import read_settings as read_settings
+    from topoopt.schema.words.settings import settings_file as settings_file
+    from topoopt.schema.words.settings import usual_settings_file as usual_settings_file
     from topoopt.schema.words.synonyms import known_as as known_as
     from topoopt.schema.words.transformer import ConfigurationSearchWords as ConfigurationSearchWords
     from topoopt.schema.words.transformer import DegreeWords as DegreeWords
@@ -69,5 +74,6 @@ if TYPE_CHECKING:
     from topoopt.schema.words.wiring import SimulationWords as SimulationWords
     from topoopt.schema.words.wiring import TogetherWords as TogetherWords
     from topoopt.schema.words.wiring import WiringWords as WiringWords
+    from topoopt.schema.words.wiring import WorkloadWords as WorkloadWords
 
 __all__ = hand_on_lazily(__name__)  # noqa: PLE0605 - the names above

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from topoopt.studies.choice.decision import Evaluated as Evaluated
     from topoopt.studies.choice.decision import Limits as Limits
     from topoopt.studies.choice.decision import Turn as Turn
+    from topoopt.studies.choice.decision import buyable as buyable
     from topoopt.studies.choice.decision import decide as decide
     from topoopt.studies.choice.decision import front_of as front_of
     from topoopt.studies.choice.decision import turns as turns
