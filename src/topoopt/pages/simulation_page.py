@@ -50,8 +50,8 @@ def simulation_page(run: Simulation) -> Page:
     return Page(
         "simulation",
         f"{run.name} on {run.fabric.name}",
-        f"An iteration takes {time} by the {run.result.simulator} simulator{_paths(run)}; {exposed} of it is communication "
-        "that compute cannot hide.",
+        f"An iteration takes {time} by the {run.result.simulator} simulator{_paths(run)}; {exposed} of it is "
+        "communication that compute cannot hide.",
         (
             Tile("Iteration time", time, f"{run.result.simulator} simulator{_paths(run)}"),
             Tile("Exposed communication", exposed),
