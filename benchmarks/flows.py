@@ -65,7 +65,7 @@ def growth() -> Iterator[Figure]:
     seconds = []
     for servers, limit in PLANS_S.items():
         plan = topoopt.plan("dlrm", servers=servers, degree=4, bandwidth="100Gbps", budget=50, fabrics=())
-        seconds.append(cpu_seconds(lambda: plan.simulate()))  # noqa: B023
+        seconds.append(cpu_seconds(plan.simulate))
         yield Figure(f"simulate, plan of DLRM on {servers} servers", seconds[-1], "CPU s", limit)
     exponent = math.log(seconds[-1] / seconds[0]) / math.log(max(PLANS_S) / min(PLANS_S))
     yield Figure("exponent of that, from 16 servers on", exponent, "", 1.2)
