@@ -287,7 +287,7 @@ def _sample(step: PipelinedStep) -> _Sample:
 
 def _everything_once(step: PipelinedStep) -> _Sample:
     draft, known = Draft(), dict[object, int]()
-    columns: list[tuple[Ints, ...]] = []
+    columns: list[tuple[Ints, ...]] = [(np.zeros(0, np.int64),) * 4]
 
     def note(first: int, key: object, replica: Ints | int, times: int) -> None:
         """Note the tasks from the first one on: what they are, in which replica, and how often."""
