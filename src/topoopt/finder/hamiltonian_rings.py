@@ -3,8 +3,6 @@
 from functools import lru_cache
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
 
 from topoopt.base.arrays import Ints
 from topoopt.base.workers import wait_for
@@ -67,6 +65,9 @@ def hamiltonian_rings(topology: Topology, members: Ints, limit: int, seed: int) 
 @lru_cache(maxsize=128)
 def _disjoint_cycles(size: int, tails: bytes, heads: bytes, most: int, seed: int) -> _Cycles:
     """Return up to ``wanted`` cycles of the positions; each position has at least two cables a cycle."""
+    from scipy.sparse import coo_array  # noqa: PLC0415 - slow to import
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - slow to import
+
     wait_for("rings")
     tail, head = np.frombuffer(tails, np.int64), np.frombuffer(heads, np.int64)
     joined = coo_array((np.ones(len(tail)), (tail, head)), shape=(size, size))
@@ -156,6 +157,9 @@ def _most_steps(size: int) -> int:
 
 def _permutations(size: int, ends: tuple[Ints, Ints], most: int, rng: np.random.Generator) -> Ints:
     """Return up to ``most`` link-disjoint permutations as successors, shape (permutations, members)."""
+    from scipy.sparse import csr_array  # noqa: PLC0415 - slow to import
+    from scipy.sparse.csgraph import maximum_bipartite_matching  # noqa: PLC0415 - slow to import
+
     left = csr_array((np.ones(len(ends[0]), np.int64), ends), shape=(size, size))
     found = []
     for _ in range(most):

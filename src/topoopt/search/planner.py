@@ -54,7 +54,7 @@ from topoopt.search.candidates.wiring_choice import (
     other_wirings,
     splits_to_try,
 )
-from topoopt.search.gradient_buckets import for_search, settled, sizes_elsewhere
+from topoopt.search.gradient_buckets import for_search, settled, tried_elsewhere
 from topoopt.search.operator_search import Draft, Found, drafts_for, search_operators, told
 from topoopt.search.options import SearchOptions
 from topoopt.search.rival_wirings import preference_s, rivals, settled_answer
@@ -216,7 +216,7 @@ def make_plan(
     starts, searched, record = SEARCHES[job.work.kind](job, options, on_progress, drafts_for(on_draft))
     best, looked_at = best_candidate(job, [*searched, *starts], balance=options.balance)
     searched_for, answer = job, settled_answer(job, asked, best)
-    fidelity = Fidelity(options=options_of(asked), bucket_sizes=sizes_elsewhere(answer.job, answer.gradients))
+    fidelity = Fidelity(options=options_of(asked), tried=tried_elsewhere(answer.job, answer.gradients))
     try:
         baselines, skipped = compare_job(
             answer.job, options, sizes, table, (starts[0].strategy, best.strategy), on_progress, fidelity

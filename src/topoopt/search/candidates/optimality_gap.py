@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from topoopt.base.arrays import Floats
 from topoopt.catalog import ClusterSpec
@@ -179,6 +178,8 @@ def _bytes_per_s(topology: Topology, end: NDArray[np.int32]) -> Floats:
 
 def _links_of_classes(flows: Flows, links: int) -> Any:
     """Return the bytes on each link for a byte of each class, a sparse array of shape (classes, links)."""
+    from scipy import sparse  # noqa: PLC0415 - slow to import
+
     shape = len(flows.class_first) - 1, links
     return sparse.csr_array((flows.class_coefficient, flows.class_link, flows.class_first), shape=shape)
 
@@ -187,6 +188,8 @@ def _by_link(
     flows: Flows, cell: NDArray[np.int64], cells: int, links: Any, chosen: NDArray[np.bool_] | None
 ) -> Any:
     """Return the bytes of each cell, of all flows or of some, on each link: sparse, shape (cells, links)."""
+    from scipy import sparse  # noqa: PLC0415 - slow to import
+
     part = slice(None) if chosen is None else chosen
     place, size = (cell[part], flows.flow_class[part]), flows.payload_bytes[part]
     return sparse.csr_array((size, place), shape=(cells, links.shape[0])) @ links

@@ -246,7 +246,7 @@ def make_problem(job: Job, fabric: Fabric, *, measured_only: bool = False, seed:
         global_batch=job.global_batch,
         memory_limit_bytes=float(limit),
         hop_overhead_s=tables.hop_overhead_s(topology),
-        bucket_bytes=float(job.settings.usual_bucket_bytes),
+        bucket_bytes=float(job.settings.as_run.bucket_bytes),
         first_bucket_bytes=float(FIRST_BUCKET_BYTES),
         divisors=divisors,
         **_job_tables(job, measured_only, int(groups["group_rings"].max())),

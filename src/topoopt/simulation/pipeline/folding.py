@@ -322,8 +322,7 @@ def _everything_once(step: PipelinedStep) -> _Sample:
     for (what, sizes, (replicas, _)), same in alike.items():
         first = draft.count
         add_exchange(draft, same[0], same[0].count, np.zeros((0, 1), np.int64))
-        chunks = tuple(one.chunk for one in same)
-        note(first, (what, sizes, chunks), replicas[0], len(same) * batches)
+        note(first, (what, sizes, tuple(one.chunk for one in same)), replicas[0], len(same) * batches)
     for number, sync in enumerate(step.synchronizations):
         for collective, size in ((sync.collective, sync.size_bytes), ("all-gather", sync.gather_bytes)):
             first = draft.count
