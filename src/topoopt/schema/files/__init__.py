@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from topoopt.schema.files.content import read_yaml as read_yaml
     from topoopt.schema.files.csv_table import csv_lines as csv_lines
     from topoopt.schema.files.csv_table import headed_rows as headed_rows
+    from topoopt.schema.files.csv_table import make_plain as make_plain
     from topoopt.schema.files.csv_table import packaged_rows as packaged_rows
     from topoopt.schema.files.foreign import ForeignFile as ForeignFile
     from topoopt.schema.files.model import Amount as Amount
@@ -48,6 +49,5 @@ if TYPE_CHECKING:
     from topoopt.schema.files.table import write_csv as write_csv
     from topoopt.schema.files.table import write_folder as write_folder
     from topoopt.schema.files.table import write_table as write_table
-    from topoopt.schema.files.csv_table import make_plain as make_plain
 
 __all__ = hand_on_lazily(__name__)  # noqa: PLE0605 - the names above
