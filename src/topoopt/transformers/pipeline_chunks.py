@@ -1,7 +1,7 @@
 """Chunks of a pipeline: durations of their passes, and the exchanges between servers that go with these."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -114,8 +114,8 @@ def merged(rows: Iterable[Row], amounts: Sequence[str]) -> tuple[Row, ...]:
     """Return nouns with those added up that differ in these fields only, of which tables are equally long."""
     sums: dict[Any, Row] = {}
     for row in rows:
-        tables = [value for name in amounts if isinstance(value := getattr(row, name), tuple)]
-        alike = *(getattr(row, name) for name in row.__slots__ if name not in amounts), *map(len, tables)  # type: ignore[attr-defined]
+        kept = [getattr(row, one.name) for one in fields(row) if one.name not in amounts]  # type: ignore[arg-type]
+        alike = *kept, *(len(value) for name in amounts if isinstance(value := getattr(row, name), tuple))
         sums[alike] = _added(sums[alike], row, amounts) if alike in sums else row
     return tuple(sums.values())
 
