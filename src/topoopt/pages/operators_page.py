@@ -16,7 +16,6 @@ from topoopt.workloads import OperatorGraph, OperatorSplit, ParallelStrategy
 MOST_LINES = 8
 TABLE = "embedding table"
 DIMENSIONS = {"out": "output channels", "in": "input channels", "rows": "rows", "columns": "columns"}
-GIBIBYTE = 2.0**30
 
 
 def job_facts(plan: Plan) -> Entries:
