@@ -45,7 +45,7 @@ class SearchOptions:
     baseline_budget : int
         Proposals for each baseline fabric, but no more than ``budget``.
     rounds : int
-        Most alternations of a chain.
+        Alternations of a chain in 4,000 proposals of all; a larger budget has more of them.
     alpha_per_ms : float
         Temperature of the acceptance test; the authors use 1, and 0.2 for BERT.
     balance : bool
