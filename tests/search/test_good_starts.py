@@ -66,7 +66,7 @@ def test_data_parallelism_comes_first_and_all_are_simulated(small_job: MakeJob) 
 
 def test_strides_are_those_of_groups_too(small_job: MakeJob) -> None:
     """Lifted rings of groups are no strides: they are there only where any wiring may be."""
-    job = small_job(12, batch=8)
+    job = small_job(12, batch=64)
     for options, lifted in ((STRIDES, False), (SearchOptions(), True)):
         rows = [row for row in simulated_starts(job, options) if row.rules.degree_split in GROUPS_BY_FAMILY]
         assert rows
