@@ -18,9 +18,9 @@ CODE := src tests benchmarks examples docs fuzz same
 help: ## Say what can be made.
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1 - \2/p' $(MAKEFILE_LIST)
 
-demo: $(RUN) ## Plan DLRM on 128 servers with 4 interfaces of 100 Gb/s each, and draw a report of it.
+demo: $(RUN) ## Plan DLRM on 32 servers with 4 interfaces of 100 Gb/s each, and draw a report of it.
 	@mkdir -p out
-	@$(BIN)/topoopt plan dlrm --servers 128 --degree 4 --bandwidth 100Gbps --out out/plan.json
+	@$(BIN)/topoopt plan dlrm --servers 32 --degree 4 --bandwidth 100Gbps --out out/plan.json
 	@$(BIN)/topoopt report out/plan.json --out out/report.html
 
 # Tests start hundreds of processes: each would parse the package again where no bytecode may be written.

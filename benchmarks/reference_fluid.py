@@ -6,7 +6,7 @@ from benchmarks.reference_rows import FluidRow
 from topoopt.catalog import ClusterSpec
 from topoopt.finder import FabricRequest, FabricShape, build_fabric
 from topoopt.jobs import JobSettings, make_job, operators_of
-from topoopt.simulation import SimulationOptions, TaskGraph, build_task_graph, simulate
+from topoopt.simulation import IterationCosts, SimulationOptions, TaskGraph, build_task_graph, simulate
 from topoopt.workloads import data_parallel, load_model
 
 INTRA_SERVER_BPS = 200e9
@@ -23,8 +23,7 @@ def _data_parallel(model: str, servers: int) -> TaskGraph:
         operators_of(job).graph,
         data_parallel(operators_of(job).graph, servers),
         operators_of(job).timer,
-        4,
-        INTRA_SERVER_BPS,
+        IterationCosts(4, INTRA_SERVER_BPS),
     )
 
 

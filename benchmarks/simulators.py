@@ -7,7 +7,7 @@ from topoopt.catalog import ClusterSpec
 from topoopt.finder import FinderRules, find_topology
 from topoopt.jobs import JobSettings, make_job, operators_of
 from topoopt.routing import Fabric
-from topoopt.simulation import TaskGraph, build_task_graph, simulate
+from topoopt.simulation import IterationCosts, TaskGraph, build_task_graph, simulate
 from topoopt.workloads import data_parallel, extract_traffic, load_model
 
 ORIGINAL = "FlexNetPacket: packets, direct connect without rings at 128 servers; its fastest run at 16"
@@ -21,7 +21,10 @@ def dlrm(servers: int) -> tuple[TaskGraph, Fabric]:
     traffic = extract_traffic(operators_of(job).graph, strategy, job.global_batch)
     fabric = find_topology(traffic, degree=4, bandwidth_bps=100e9, rules=FinderRules("all-to-allreduce"))
     return build_task_graph(
-        operators_of(job).graph, strategy, operators_of(job).timer, cluster.accelerators_per_server
+        operators_of(job).graph,
+        strategy,
+        operators_of(job).timer,
+        IterationCosts(cluster.accelerators_per_server),
     ), fabric
 
 

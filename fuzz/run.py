@@ -30,7 +30,7 @@ def run(
     """Run cases on some processes, with all that they need compiled before, and return what they found."""
     whole = folder / "whole"
     whole.mkdir()
-    os.environ["COLUMNS"] = "100"
+    os.environ |= {"COLUMNS": "100", "TOPOOPT_SETTINGS": "none"}
     here = Path.cwd()
     os.chdir(whole)
     try:

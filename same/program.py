@@ -95,6 +95,7 @@ def _program(label: str, root: Path, home: Path, interpreter: Path) -> Program:
     environment = {
         **kept,
         "PYTHONPATH": os.pathsep.join([str(root / "src"), str(metadata.parent)]),
+        "TOPOOPT_SETTINGS": "none",
         "PYTHONHASHSEED": "0",
         "PYTHONUTF8": "1",
         "COLUMNS": "110",

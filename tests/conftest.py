@@ -1,5 +1,6 @@
 """Settings of all tests: interrupts, examples of properties, reruns of tests of a real kernel."""
 
+import os
 import secrets
 import signal
 from collections.abc import Generator
@@ -18,6 +19,7 @@ from topoopt.base import workers
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+os.environ["TOPOOPT_SETTINGS"] = "none"  # of no user, whoever runs the tests
 TESTS = Path(__file__).parent
 COMPILING = (
     ("clusters/interleave/mltcp/test_packet_ways.py",),

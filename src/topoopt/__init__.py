@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.frontends.verbs import collective as collective
     from topoopt.frontends.verbs import compare as compare
     from topoopt.frontends.verbs import cost as cost
+    from topoopt.frontends.verbs import doctor as doctor
     from topoopt.frontends.verbs import fail as fail
     from topoopt.frontends.verbs import finetune as finetune
     from topoopt.frontends.verbs import hardware as hardware
@@ -79,6 +80,7 @@ if TYPE_CHECKING:  # through one room, lest importing the room topoopt.plan hide
     from topoopt.pages import notebook_html as notebook_html
     from topoopt.pages import page_of as page_of
     from topoopt.pages import page_text as page_text
+    from topoopt.pages import plot_answer as plot_answer
     from topoopt.pages import topology_chart as topology_chart
     from topoopt.pages import write_chart as write_chart
     from topoopt.plans import Comparison as Comparison

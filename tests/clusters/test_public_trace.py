@@ -23,7 +23,7 @@ KALOS = """\
 job_id,user,node_num,gpu_num,type,state,submit_time,start_time,end_time,duration,queue
 k,u,8,64,Other,FAILED,2023-05-17 11:00:58+00:00,2023-05-17 11:01:08+00:00,2023-05-17 11:01:16+00:00,18,10.0
 """
-"""Times as Kalos' release has them: the duration counts from submit_time."""
+"""Times as Kalos' release has them: the duration counts from submit_time, the job ran from start_time."""
 TASKS = """\
 a,ps,1,Terminated,100.0,700.0,600.0,29.3,,
 a,worker,3,Terminated,110.0,710.0,600.0,29.3,400.0,V100
@@ -50,7 +50,7 @@ PHILLY = json.dumps(
     ("text", "kind", "jobs"),
     [
         (ACME, "Acme", [("a", 2, 0, 600), ("c", 4, 120, 900)]),
-        (KALOS, "Acme", [("k", 16, 0, 18)]),
+        (KALOS, "Acme", [("k", 16, 0, 8)]),
         (TASKS, "Alibaba PAI's tasks", [("a", 4, 0, 605)]),
         (PAI, "Alibaba PAI", [("a", 3, 0, 60)]),
         (PHILLY, "Philly", [("a", 2, 0, 660)]),

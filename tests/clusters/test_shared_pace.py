@@ -10,7 +10,7 @@ from topoopt.clusters import PlacedJob, SharingOptions, shared_fabric, shared_pa
 from topoopt.finder import FabricRequest, build_fabric
 from topoopt.jobs import JobSettings, make_job, operators_of
 from topoopt.routing import Fabric
-from topoopt.simulation import TaskGraph, build_task_graph, place_jobs, simulate
+from topoopt.simulation import IterationCosts, TaskGraph, build_task_graph, place_jobs, simulate
 from topoopt.workloads import load_model
 from topoopt.workloads.strategy import data_parallel
 
@@ -34,7 +34,10 @@ def published(model: str) -> TaskGraph:
     cluster = ClusterSpec(16, degree=8, link_bandwidth_bps=100e9)
     job = make_job(load_model(model, servers=16), cluster, JobSettings(memory_check="off"))
     return build_task_graph(
-        operators_of(job).graph, data_parallel(operators_of(job).graph, 16), operators_of(job).timer, 4, 200e9
+        operators_of(job).graph,
+        data_parallel(operators_of(job).graph, 16),
+        operators_of(job).timer,
+        IterationCosts(4, 200e9),
     )
 
 

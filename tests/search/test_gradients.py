@@ -7,14 +7,24 @@ from typing import Any
 import pytest
 
 import topoopt
+from topoopt.base.errors import InvalidInput
 from topoopt.catalog import ClusterSpec
 from topoopt.collectives import QUICKEST
-from topoopt.jobs import AUTO_BUCKET, BUCKET_SIZES, DDP_BUCKET_BYTES, JobSettings, make_job, parse_bucket
+from topoopt.jobs import (
+    AUTO_BUCKET,
+    AUTO_MICROBATCHES,
+    BUCKET_SIZES,
+    DDP_BUCKET_BYTES,
+    MICROBATCHES,
+    JobSettings,
+    make_job,
+    parse_bucket,
+)
 from topoopt.plans import Plan, read_plan, write_plan
 from topoopt.pricing import pricing_of
 from topoopt.search import SearchOptions, compare_fabrics, make_plan, preset, simulated
 from topoopt.search.fidelity_comparison import fabric_of_baseline
-from topoopt.search.gradient_buckets import WORTH_ALGORITHMS, WORTH_ANOTHER_BUCKET, is_worth_it
+from topoopt.search.gradient_buckets import WORTH_ALGORITHMS, WORTH_CHANGING, is_worth_it
 from topoopt.simulation import collective_options
 from topoopt.workloads import load_model
 
@@ -40,11 +50,12 @@ def test_a_plan_has_the_fastest_buckets_and_algorithms_that_are_worth_it(plan: P
     assert tuple(tried) == BUCKET_SIZES
     for size, time_s in tried.items():
         assert with_settings(plan, bucket_bytes=size, collective="stepped") == time_s
-        assert plan.outcome.iteration_time_s <= time_s * (1 + WORTH_ANOTHER_BUCKET)
+        assert plan.outcome.iteration_time_s <= time_s * (1 + WORTH_CHANGING["bucket_bytes"])
     own, best = plan.job.settings.bucket_bytes, min(tried, key=lambda size: tried[size])
     assert own in (best, DDP_BUCKET_BYTES)
     assert (own == best) == (
-        best == DDP_BUCKET_BYTES or tried[best] * (1 + WORTH_ANOTHER_BUCKET) < tried[DDP_BUCKET_BYTES]
+        best == DDP_BUCKET_BYTES
+        or tried[best] * (1 + WORTH_CHANGING["bucket_bytes"]) < tried[DDP_BUCKET_BYTES]
     )
     assert plan.gradients.rings_s == tried[own]
     assert plan.gradients.by_message_s == with_settings(plan, collective=QUICKEST)
@@ -97,9 +108,10 @@ def test_algorithms_by_message_are_taken_where_they_save_a_percent(plan: Plan) -
 
 def test_presets_of_the_papers_have_an_allreduce_for_each_tensor() -> None:
     assert (JobSettings().bucket_bytes, JobSettings().collective) == (0, "stepped")
-    assert {"bucket_bytes": AUTO_BUCKET, "collective": QUICKEST}.items() <= preset("default").items()
+    chosen = {"bucket_bytes": AUTO_BUCKET, "microbatches": AUTO_MICROBATCHES, "collective": QUICKEST}
+    assert chosen.items() <= preset("default").items()
     for name in ("paper", "released"):
-        assert not {"bucket_bytes", "collective"} & preset(name).keys()
+        assert not chosen.keys() & preset(name).keys()
 
 
 def test_words_choose_buckets_and_algorithm() -> None:
@@ -126,3 +138,24 @@ def test_no_size_is_refused(text: str | float) -> None:
         topoopt.InvalidInput, match=r"^bucket: expected auto, none or a size such as 25 MiB, got "
     ):
         parse_bucket(text, "bucket")
+
+
+def test_micro_batches_are_chosen_where_they_save_a_percent_and_on_other_fabrics_too() -> None:
+    words: dict[str, Any] = {"servers": 8, "degree": 2, "bandwidth": "100Gbps", "budget": 60}
+    plan = topoopt.plan("vgg16", fabrics=("ideal-switch",), **words)
+    tried = dict(plan.gradients.microbatch_times_s)
+    own = plan.job.settings.microbatches
+    assert own > 1
+    assert (tuple(tried), min(tried, key=lambda count: tried[count])) == (MICROBATCHES, own)
+    assert tried[own] < (1 - WORTH_CHANGING["microbatches"]) * tried[1]
+    (row,) = plan.baselines
+    assert row.microbatches in (1, own)
+    one = topoopt.plan("vgg16", fabrics=(), microbatches=1, **words)
+    assert one.job.settings.microbatches == 1
+    assert one.outcome.iteration_time_s > plan.outcome.iteration_time_s
+
+
+@pytest.mark.parametrize("count", [0, 65, "2.5", "many"])
+def test_micro_batches_are_auto_or_a_small_number(count: object) -> None:
+    with pytest.raises(InvalidInput, match=r"microbatches: expected auto or 1 to 64, got"):
+        topoopt.plan("dlrm", servers=4, microbatches=count)  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ from topoopt.simulation import (
     COMPUTE,
     PHASES,
     TRANSFER,
+    IterationCosts,
     SimResult,
     TaskGraph,
     build_task_graph,
@@ -42,8 +43,8 @@ def table(name: str) -> Operator:
 
 def build(operators: list[Operator], splits: list[OperatorSplit], **options: float) -> TaskGraph:
     graph = OperatorGraph("test", tuple(operators), BATCH)
-    settings = {"accelerators_per_server": 1, **options}
-    return build_task_graph(graph, ParallelStrategy(2, tuple(splits)), FixedTimer(), **settings)  # type: ignore[arg-type]
+    counted = IterationCosts(**{"accelerators_per_server": 1, **options})  # type: ignore[arg-type]
+    return build_task_graph(graph, ParallelStrategy(2, tuple(splits)), FixedTimer(), counted)
 
 
 def run(graph: TaskGraph, simulator: str = "flow") -> SimResult:
@@ -194,3 +195,36 @@ def test_mistakes_are_one_line_errors() -> None:
         build([dense("a")], [ON_FIRST], iterations=0)
     with pytest.raises(InvalidInput, match="the strategy splits 2 operators, model test has 1"):
         build([dense("a")], [ON_FIRST, ON_FIRST])
+
+
+@pytest.mark.parametrize("pieces", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("simulator", ["analytic", "flow", "packet"])
+def test_micro_batches_overlap_two_layers_as_the_closed_form_of_a_flow_shop_says(
+    pieces: int, simulator: str
+) -> None:
+    """The second layer begins a piece later and never stops; the first ends a backward piece after it."""
+    graph = build([dense("a"), dense("b", (0,))], [ON_FIRST, ON_SECOND], microbatches=pieces)
+    assert run(graph, simulator).compute_time_s == pytest.approx(3 + 3 / pieces, rel=1e-4)
+    for phase in ("activation", "gradient"):
+        of_phase = (graph.kind == TRANSFER) & (graph.phase == PHASES.index(phase))
+        assert graph.size_bytes[of_phase].sum() == 8 * 100
+    assert np.bincount(graph.kind)[COMPUTE] == 4 * pieces
+
+
+def test_gradients_are_reduced_after_the_last_micro_batch_and_tables_updated_after_all_lookups() -> None:
+    graph = build([table("t"), dense("top", (0,), weights=1)], [ON_FIRST, ON_BOTH], microbatches=4)
+    result = run(graph)
+    of_phase = {name: graph.phase == PHASES.index(name) for name in ("forward", "backward", "allreduce")}
+    name = np.array(graph.operator_names)[graph.operator]
+    last_s = result.finish_s[of_phase["backward"] & (name == "top")].max()
+    assert result.start_s[of_phase["allreduce"]].min() >= last_s
+    lookups_s = result.finish_s[of_phase["forward"] & (name == "t")]
+    assert result.start_s[of_phase["backward"] & (name == "t")].min() >= lookups_s.max()
+
+
+def test_the_next_iteration_begins_where_all_micro_batches_have_updated_the_weights() -> None:
+    graph = build([dense("a", weights=1)], [ON_BOTH], microbatches=3, iterations=2)
+    result = run(graph)
+    first, second = (graph.iteration == turn for turn in (0, 1))
+    reduced_s = result.finish_s[first & (graph.kind == COLLECTIVE)].max()
+    assert result.start_s[second & (graph.kind == COMPUTE)].min() >= reduced_s

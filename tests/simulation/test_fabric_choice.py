@@ -10,7 +10,7 @@ from topoopt.simulation import FabricChoice, SimulatedJob, named_fabric, own_fab
 
 @pytest.fixture(scope="module")
 def job() -> SimulatedJob:
-    return _job(topoopt.plan("dlrm", servers=8, degree=2, fabrics=(), budget=0), 1)
+    return _job(topoopt.plan("dlrm", servers=8, degree=2, fabrics=(), budget=0), 1, {})
 
 
 def test_a_plan_runs_on_its_own_fabric_unless_another_is_named(job: SimulatedJob) -> None:

@@ -21,6 +21,7 @@ from topoopt.simulation import (
     COMPUTE,
     TRANSFER,
     FlexNetGraph,
+    IterationCosts,
     TaskGraph,
     TaskRows,
     build_task_graph,
@@ -298,7 +299,10 @@ def test_data_parallel_jobs_of_any_size_are_replayed(servers: int, model: str, d
     cluster = ClusterSpec(servers, degree, 25e9)
     job = make_job(load_model(model, servers=16), cluster, JobSettings(memory_check="off"))
     graph = build_task_graph(
-        operators_of(job).graph, data_parallel(operators_of(job).graph, servers), operators_of(job).timer, 4
+        operators_of(job).graph,
+        data_parallel(operators_of(job).graph, servers),
+        operators_of(job).timer,
+        IterationCosts(4),
     )
     fabric = build_fabric(on, FabricRequest(servers, degree, 25e9, graph.groups))
     _, again, wired = replayed(graph, fabric)

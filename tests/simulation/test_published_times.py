@@ -9,7 +9,7 @@ import pytest
 from topoopt.catalog import ClusterSpec
 from topoopt.jobs import JobSettings, make_job, operators_of
 from topoopt.routing import Fabric, make_routes
-from topoopt.simulation import SimulationOptions, TaskGraph, build_task_graph, simulate
+from topoopt.simulation import IterationCosts, SimulationOptions, TaskGraph, build_task_graph, simulate
 from topoopt.topologies import Ring, circulant, ideal_switch
 from topoopt.workloads import load_model
 from topoopt.workloads.strategy import data_parallel
@@ -29,8 +29,7 @@ def job(model: str, servers: int) -> TaskGraph:
         operators_of(of).graph,
         data_parallel(operators_of(of).graph, servers),
         operators_of(of).timer,
-        4,
-        200e9,
+        IterationCosts(4, 200e9),
     )
 
 

@@ -28,6 +28,7 @@ from topoopt.simulation import (
     COLLECTIVES,
     COMPUTE,
     TRANSFER,
+    IterationCosts,
     SimResult,
     SimulationOptions,
     TaskGraph,
@@ -342,7 +343,10 @@ def dlrm() -> tuple[TaskGraph, float]:
     traffic = extract_traffic(operators_of(job).graph, strategy, job.global_batch)
     once = find_topology(traffic, degree=4, bandwidth_bps=100e9, rules=FinderRules("all-to-allreduce"))
     graph = build_task_graph(
-        operators_of(job).graph, strategy, operators_of(job).timer, cluster.accelerators_per_server
+        operators_of(job).graph,
+        strategy,
+        operators_of(job).timer,
+        IterationCosts(cluster.accelerators_per_server),
     )
     return graph, simulate("flow", graph, once).iteration_time_s
 

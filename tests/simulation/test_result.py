@@ -10,7 +10,15 @@ import pytest
 from topoopt.catalog import ClusterSpec
 from topoopt.jobs import Job, JobSettings, make_job, operators_of
 from topoopt.routing import Fabric, make_routes
-from topoopt.simulation import SIMULATORS, SimResult, TimelineRow, build_task_graph, simulate, timeline
+from topoopt.simulation import (
+    SIMULATORS,
+    IterationCosts,
+    SimResult,
+    TimelineRow,
+    build_task_graph,
+    simulate,
+    timeline,
+)
 from topoopt.topologies import Ring, circulant, ideal_switch
 from topoopt.workloads import load_model
 from topoopt.workloads.strategy import data_parallel
@@ -45,10 +53,12 @@ def run(of: Job, on: Fabric, simulator: str = "analytic", iterations: int = 1) -
         operators_of(of).graph,
         data_parallel(operators_of(of).graph, of.cluster.servers),
         operators_of(of).timer,
-        of.cluster.accelerators_per_server,
-        of.cluster.intra_server_bandwidth_bps,
-        of.settings.embedding_bytes_factor,
-        iterations,
+        IterationCosts(
+            of.cluster.accelerators_per_server,
+            of.cluster.intra_server_bandwidth_bps,
+            of.settings.embedding_bytes_factor,
+            iterations,
+        ),
     )
     return simulate(simulator, graph, on)
 

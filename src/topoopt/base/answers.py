@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from topoopt.base.errors import InvalidInput
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,8 @@ class Provenance:
 
 Progress = Callable[[str, int, int], None]
 """Called with the stage, how much of it is done, and how much there is (0: unknown)."""
+MOST_LINES = 15
+"""Lines of an answer that a shell shows; printing it shows all."""
 T = TypeVar("T")
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -54,7 +56,7 @@ def fields_of(noun: object, *names: str) -> dict[str, Any]:
     Examples
     --------
     >>> fields_of(Provenance(seed=3), "version", "seed")
-    {'version': '0.1.0', 'seed': 3}
+    {'version': '0.2.0', 'seed': 3}
     """
     return {name: getattr(noun, name) for name in names}
 
@@ -80,15 +82,35 @@ def ask(verb: str, *arguments: Any, **words: Any) -> Any:
 
 
 def shows_itself(kind: type[T]) -> type[T]:
-    """Make a kind of answer display its page: as text in a shell, drawn in a notebook."""
+    """Make a kind of answer display its page: its head in a shell, all when printed, drawn in a notebook.
+
+    It also gets ``to_dict()``, and ``plot()``, which draws one of its charts on axes of matplotlib.
+    """
 
     def text(answer: T) -> str:
         return str(ask("page_text", ask("page_of", answer))).strip("\n")
 
+    def head(answer: T) -> str:
+        lines = text(answer).split("\n")
+        if len(lines) <= MOST_LINES:
+            return "\n".join(lines)
+        kept = lines[: MOST_LINES - 1]
+        return "\n".join([*kept, f"… {len(lines) - len(kept)} more lines: print() shows all"])
+
     def drawn(answer: T) -> str:
         return str(ask("notebook_html", answer))
 
-    for name, method in (("__str__", text), ("__repr__", text), ("_repr_html_", drawn)):
+    def to_dict(answer: Any) -> dict[str, Any]:
+        """Return the answer as :meth:`to_json` does."""
+        found: dict[str, Any] = answer.to_json()
+        return found
+
+    def plot(answer: T, chart: str = "", axes: Any = None) -> Any:
+        """Draw a chart of the answer, by its title or the first one, and return matplotlib's axes."""
+        return ask("plot_answer", answer, chart, axes)
+
+    methods = {"__str__": text, "__repr__": head, "_repr_html_": drawn, "to_dict": to_dict, "plot": plot}
+    for name, method in methods.items():
         setattr(kind, name, method)
     return kind
 

@@ -7,7 +7,7 @@ with code 2. Our own mistakes are ``assert``.
 import difflib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 LONGEST_VALUE = 80
 """Characters of a value that a message repeats."""
@@ -127,6 +127,13 @@ def decimal_hint(value: object) -> str:
     """
     is_comma = isinstance(value, str) and re.match(r"\s*[-+]?\d[\d.]*,\d+\b(?!,)", value)
     return "; write a decimal point, not a comma" if is_comma else ""
+
+
+def refuse_repeated(word: str, values: Sequence[object]) -> None:
+    """Refuse a list with a value that stands twice."""
+    for place, value in enumerate(values):
+        if value in values[:place]:
+            raise InvalidInput(f"{word}: {shown(value)} stands twice; name each once")
 
 
 def _cut(text: str) -> str:

@@ -11,6 +11,9 @@ from typing import Any
 
 _HANDED_ON = re.compile(r"^    from (topoopt\S*) import (?:\(\s+)?(\w+) as \2\b", re.MULTILINE)
 
+_AID = re.compile(r"_(page|chart|mapping|subject|formats)$|^reproducible$")
+"""Names that the command line needs beside the verbs and nouns; shells do not offer them."""
+
 
 class LazyFace(ModuleType):
     """A package whose names, such as ``topoopt.plan``, are not replaced by modules when those are imported.
@@ -39,7 +42,10 @@ class LazyFace(ModuleType):
             super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
-        return sorted({*self.__dict__["__all__"], "__doc__", "__file__", "__path__"})
+        own = self.__dict__["_sources"]
+        names = self.__dict__["__all__"]
+        kept = {name for name in names if own.get(name) != "topoopt.pages" and not _AID.search(name)}
+        return sorted({*kept, "__doc__", "__file__", "__path__"})
 
 
 def hand_on_lazily(package: str, *, plugins: bool = False) -> tuple[str, ...]:

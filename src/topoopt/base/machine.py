@@ -1,4 +1,7 @@
-"""Traces of a process on its machine: folders that only its user can enter, and signals by which it is ended."""
+"""Traces of a process on its machine: folders that only its user can enter, and signals by which it is ended.
+
+Results of the checks of a machine are here, too.
+"""
 
 import os
 import signal
@@ -8,11 +11,36 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import FrameType
+from typing import Any
+
+from topoopt.base.answers import shows_itself
 
 ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 """Signals by which people and systems end a program, and let it clean up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that topoopt uses, as found on a machine; where it is missing, with the remedy."""
+
+    name: str
+    found: str
+    remedy: str = ""
+
+
+@shows_itself
+@dataclass(frozen=True, repr=False)
+class Installation:
+    """Things that topoopt uses, as found on a machine: the answer of :func:`topoopt.doctor`."""
+
+    checks: tuple[Check, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document of ``topoopt doctor --json``."""
+        return asdict(self)
 
 
 def private_folder(path: Path) -> Path:

@@ -28,6 +28,7 @@ from topoopt.base.machine import kernel_folder
 PARTS = ("chain", "rings")
 """Kernels that are compiled ahead of time, in this order: search; rings and routes on any graph."""
 LONGEST_WAIT_S = 60.0
+PACKAGE = Path(__file__).parents[1]
 _WORKER = "from topoopt.search.compile_ahead import compile_ahead; compile_ahead()"
 T = TypeVar("T")
 R = TypeVar("R")
@@ -122,16 +123,17 @@ def _listen(process: "subprocess.Popen[str]", done: dict[str, Event]) -> None:
 
 def _is_compiled() -> bool:
     """Return whether a cache of Numba's holds the search's kernel, and is newer than the kernel's files."""
-    folder = Path(__file__).parents[1] / "search" / "proposals"
+    folder = PACKAGE / "search" / "proposals"
     written_s = max(path.stat().st_mtime for path in folder.glob("*_kernel.py"))
-    chosen = os.environ.get("NUMBA_CACHE_DIR")
-    if chosen:
-        places = [Path(chosen)]
-    elif os.access(folder, os.W_OK):
-        places = [folder]
-    else:
-        places = [Path("~/.cache/numba"), kernel_folder()]
     with suppress(OSError, RuntimeError):  # no home, or what is just replaced
-        indices = (index for place in places for index in place.expanduser().rglob("mcmc_kernel.*.nbi"))
+        indices = (one for place in kernel_places(folder) for one in place.rglob("mcmc_kernel.*.nbi"))
         return any(index.stat().st_mtime >= written_s for index in indices)
     return False
+
+
+def kernel_places(folder: Path = PACKAGE) -> tuple[Path, ...]:
+    """Return where Numba keeps the compiled kernels of a folder of the package, the first choice first."""
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    if chosen:
+        return (Path(chosen),)
+    return (folder,) if os.access(folder, os.W_OK) else (Path.home() / ".cache" / "numba", kernel_folder())

@@ -141,7 +141,8 @@ def _row(kind: str, cells: Mapping[str, str], here: str) -> _Asked:
                 f"{here}: duration: expected {end_s - start_s:.0f}, from start_time to end_time, "
                 f"got {cells['duration']}"
             )
-        return cells["job_id"], comes_s, accelerators, ran_s
+        waited_s = 0.0 if isnan(end_s - start_s) else max(0.0, ran_s - (end_s - start_s))
+        return cells["job_id"], comes_s, accelerators, ran_s - waited_s
     if kind == "Alibaba PAI":
         accelerators = number("num_gpu") * number("num_inst")
         return cells["job_id"], number("submit_time"), accelerators, number("duration")

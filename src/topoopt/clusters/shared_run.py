@@ -19,8 +19,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import connected_components
 
 from topoopt.base.arrays import Floats, Ints, grouped
 from topoopt.base.errors import InvalidInput
@@ -324,6 +322,9 @@ def can_be_short(jobs: Sequence[SharedJob], links: int) -> NDArray[np.bool_]:
 
 def meeting_jobs(jobs: Sequence[SharedJob]) -> list[list[int]]:
     """Return the jobs in groups that meet on no link which can be short."""
+    from scipy.sparse import csr_matrix  # noqa: PLC0415 - slow to import
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - slow to import
+
     links = max((int(job.most.link.max(initial=0)) for job in jobs), default=0) + 1
     short = can_be_short(jobs, links)
     used = [job.most.link[short[job.most.link]] for job in jobs]

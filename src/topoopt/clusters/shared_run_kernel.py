@@ -13,11 +13,10 @@ clocks of other classes are unchanged.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from topoopt.base.arrays import Floats, Ints
-from topoopt.base.kernel import compiled, entry, inlined, kept, stamped
+from topoopt.base.kernel import compiled, entry, inlined, owning_entry, stamped
 from topoopt.simulation import (
     ACTIVE,
     EVENTS,
@@ -309,8 +308,7 @@ def _list_change(x: Sharing, net: Links, b: BackToBack, rules: Rules, c: int) ->
     x.listed[c] = x.weight[c]
 
 
-@kept
-@njit(error_model="numpy")
+@owning_entry
 def covered_links(first: Ints, of_class: Ints, part: Floats, classes: int) -> NDArray[np.bool_]:
     """Return the links that can never be saturated before another one is, shape (links,).
 

@@ -11,8 +11,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
 from topoopt.topologies import Topology
 
@@ -68,6 +66,9 @@ def tightest_set(topology: Topology) -> TightSet:
 
 def _cut_before(topology: Topology, server: int, best: TightSet) -> TightSet | None:
     """Return a tighter set without this server, from which too little can flow to it; None if there is none."""
+    from scipy.sparse import csr_array  # noqa: PLC0415 - slow to import
+    from scipy.sparse.csgraph import breadth_first_order, maximum_flow  # noqa: PLC0415 - slow to import
+
     n, source = topology.servers, topology.nodes
     # every server sends `ports_out` units, a port carries `servers`
     src = np.concatenate([topology.src, np.full(n, source)])

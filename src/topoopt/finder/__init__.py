@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from topoopt.finder.select_permutations import STRIDE_RULES as STRIDE_RULES
     from topoopt.finder.select_permutations import ring_interfaces as ring_interfaces
     from topoopt.finder.select_permutations import select_permutations as select_permutations
+    from topoopt.finder.topology_finder import LARGEST_MATRIX as LARGEST_MATRIX
     from topoopt.finder.topology_finder import USUAL_RULES as USUAL_RULES
     from topoopt.finder.topology_finder import FinderRules as FinderRules
     from topoopt.finder.topology_finder import find_topology as find_topology

@@ -12,7 +12,6 @@ References
 """
 
 import numpy as np
-from scipy.sparse.csgraph import connected_components
 
 from topoopt.base.arrays import Flags, Ints
 from topoopt.base.errors import InvalidInput
@@ -173,6 +172,8 @@ def join_components(
     free_ports_only : bool
         Break no circuit, so that components may stay apart.
     """
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - slow to import
+
     count, label = connected_components(circuits, directed=False)
     free = degree - circuits.sum(axis=1)
     while count > 1:
@@ -196,6 +197,8 @@ def join_components(
 
 def _give_up(circuits: Circuits, demand: Demand, inside: Flags, free: Ints) -> None:
     """Remove the circuit of a component that serves least and is no bridge."""
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - slow to import
+
     i, j = np.nonzero(np.triu(circuits * inside))
     serves = demand[i, j] * 0.5 ** (circuits[i, j] - 1)
     parts = connected_components(circuits, directed=False)[0]

@@ -12,9 +12,9 @@ References
 .. [2] X. Liao et al., "MixNet", SIGCOMM 2025: 2 of 8 NICs electrical, regions of up to 64 accelerators.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import csr_array, diags_array, eye_array, hstack, kron, vstack
 
 from topoopt.base.arrays import Floats, Ints, first_least
 from topoopt.base.errors import Infeasible, InvalidInput, check_known
@@ -22,6 +22,9 @@ from topoopt.catalog import NETWORKS
 from topoopt.finder.fabric_request import FabricRequest
 from topoopt.routing import SATURATED, Fabric, RegionalReconfiguration, make_routes
 from topoopt.topologies import fat_tree
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Circuits = Ints
 Demand = Floats
@@ -238,6 +241,8 @@ def best_regional_circuits(
     Infeasible
         If some pair would have nothing to send over, or the time is over before the optimum is proven.
     """
+    from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 - slow to import
+
     demand, servers = checked_demand(demand_bytes, ports), len(demand_bytes)
     first, second = np.nonzero(np.triu(demand + demand.T))
     pairs = len(first)
@@ -271,11 +276,13 @@ def best_regional_circuits(
 
 def _rows(
     demand: Demand, first: Circuits, second: Circuits, ports: int, circuit_bps: float, electrical_bps: float
-) -> tuple[csr_array, Demand, Demand]:
+) -> tuple["csr_array", Demand, Demand]:
     """Return the rows of the program with their upper and lower ends; the last column is T.
 
     Times are in units of the largest pair's bytes over one circuit, so that all numbers are near 1.
     """
+    from scipy.sparse import csr_array, diags_array, eye_array, hstack, kron, vstack  # noqa: PLC0415 - slow to import
+
     servers, pairs, width = len(demand), len(first), ports + 1
     larger = np.maximum(demand[first, second], demand[second, first])
     unit = float(larger.max())

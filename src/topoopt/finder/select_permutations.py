@@ -236,11 +236,15 @@ def demand_by_distance(traffic: Traffic) -> Floats:
     """
     servers = traffic.servers
     total = np.zeros(servers)
+    alike: dict[tuple[int, ...], int] = {}  # groups that are turned images of each other are as far apart
     for group in traffic.alltoall:
+        shape = tuple(one - group.members[0] for one in group.members)
+        alike[shape] = alike.get(shape, 0) + group.bytes_per_pair
+    for shape, bytes_per_pair in alike.items():
         member = np.zeros(servers)
-        member[list(group.members)] = 1.0
+        member[list(shape)] = 1.0
         pairs = np.fft.irfft(np.abs(np.fft.rfft(member)) ** 2, servers)
-        total += np.rint(pairs) * group.bytes_per_pair
+        total += np.rint(pairs) * bytes_per_pair
     distance = (traffic.transfers.dst - traffic.transfers.src) % servers
     total += np.bincount(distance, traffic.transfers.size_bytes, minlength=servers)
     total[0] = 0.0

@@ -84,7 +84,8 @@ _EVEN = 0.25
 """Standard deviation over mean up to which the demand of all pairs counts as uniform."""
 _WORTH = 0.01
 """Minimum gain of a placement in bytes × hops, as a fraction: each placement costs a wiring its symmetry."""
-_LARGEST_MATRIX = 8192  # servers: 512 MB of bytes per pair
+LARGEST_MATRIX = 8192
+"""Servers of which bytes are looked at pair by pair: 512 MB."""
 _LARGEST_FOR_WAYS = 1024  # servers: 4,096 along strides are 32 hops apart, 100 links a pair on four ways
 _LARGEST_FOR_ALL_PAIRS = (
     256  # servers: above, routes are found from the first ones, and turned for all others
@@ -235,12 +236,12 @@ def _without_leftover(shares: Shares, traffic: Traffic, degree: int) -> Shares:
 
 def _matrix_fits(servers: int, degree_split: str) -> bool:
     """Return whether pairs can be matched; refuse if they have to be."""
-    if servers > _LARGEST_MATRIX and degree_split != "all-to-allreduce":
+    if servers > LARGEST_MATRIX and degree_split != "all-to-allreduce":
         raise Infeasible(
-            f"servers: model-parallel links are matched for at most {_LARGEST_MATRIX} servers, got {servers}; "
+            f"servers: model-parallel links are matched for at most {LARGEST_MATRIX} servers, got {servers}; "
             "use the degree split all-to-allreduce"
         )
-    return servers <= _LARGEST_MATRIX
+    return servers <= LARGEST_MATRIX
 
 
 def placed(wiring: DirectWiring, traffic: Traffic, seed: int) -> DirectWiring:

@@ -6,10 +6,6 @@ from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
-import rustworkx as rx
-from scipy.optimize import linear_sum_assignment
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import connected_components
 
 from topoopt.base.arrays import Floats, Ints
 from topoopt.finder.fabric_request import Shares
@@ -66,6 +62,8 @@ def match_directed(demand_bytes: Floats) -> _Pairs:
 
     Every server has one fiber out and one in, also those without demand; it is empty for one server.
     """
+    from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 - slow to import
+
     if len(demand_bytes) < 2:
         return np.empty(0, np.int64), np.empty(0, np.int64)
     gain = demand_bytes.copy()
@@ -78,6 +76,8 @@ MATCHINGS: Mapping[str, Callable[[Floats], _Pairs]] = {"duplex": match_duplex, "
 
 
 def _blossom(weight: Floats) -> Ints:
+    import rustworkx as rx  # noqa: PLC0415 - slow to import
+
     i, j = np.nonzero(np.triu(weight))
     if not len(i):
         return np.empty((0, 2), np.int64)
@@ -163,6 +163,9 @@ class Wiring:
 
     def is_connected(self) -> bool:
         """Return whether every server reaches every other over the present links."""
+        from scipy.sparse import csr_matrix  # noqa: PLC0415 - slow to import
+        from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - slow to import
+
         src, dst = np.concatenate(self._src), np.concatenate(self._dst)
         matrix = csr_matrix((np.ones(len(src), np.int8), (src, dst)), (self.servers, self.servers))
         return int(connected_components(matrix, directed=True, connection="strong")[0]) == 1

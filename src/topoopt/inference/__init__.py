@@ -1,100 +1,107 @@
 """Models that are served: requests, deployments, caches, step times, queues, traffic, calibration."""
 
-from topoopt.inference.deployment import MODES as MODES
-from topoopt.inference.deployment import Deployment as Deployment
-from topoopt.inference.deployment import EngineSettings as EngineSettings
-from topoopt.inference.deployment import Parallelism as Parallelism
-from topoopt.inference.deployment import Pool as Pool
-from topoopt.inference.deployment import deployment_preset as deployment_preset
-from topoopt.inference.deployment import engine_memory as engine_memory
-from topoopt.inference.fabric_comparison import Priced as Priced
-from topoopt.inference.fabric_comparison import ServedFabric as ServedFabric
-from topoopt.inference.fabric_comparison import compare_serving as compare_serving
-from topoopt.inference.fabric_deployments import Contender as Contender
-from topoopt.inference.fabric_evaluation import FabricQuestion as FabricQuestion
-from topoopt.inference.fabric_evaluation import ServingStack as ServingStack
-from topoopt.inference.kv_transfer import DEFAULT_ENGINE as DEFAULT_ENGINE
-from topoopt.inference.kv_transfer import measured_transfers as measured_transfers
-from topoopt.inference.kv_transfer import transfer_law as transfer_law
-from topoopt.inference.memory import CACHE_FORMATS as CACHE_FORMATS
-from topoopt.inference.memory import WEIGHT_FORMATS as WEIGHT_FORMATS
-from topoopt.inference.memory import CacheCapacity as CacheCapacity
-from topoopt.inference.memory import accelerator_weight_bytes as accelerator_weight_bytes
-from topoopt.inference.memory import cache_bytes as cache_bytes
-from topoopt.inference.memory import cache_bytes_per_token as cache_bytes_per_token
-from topoopt.inference.memory import cache_capacity as cache_capacity
-from topoopt.inference.memory import cache_copies as cache_copies
-from topoopt.inference.memory import cache_shape as cache_shape
-from topoopt.inference.memory import request_cache_bytes as request_cache_bytes
-from topoopt.inference.network.placement import PAIRINGS as PAIRINGS
-from topoopt.inference.network.placement import Placement as Placement
-from topoopt.inference.network.placement import place as place
-from topoopt.inference.network.traffic import SentBy as SentBy
-from topoopt.inference.network.traffic import ServingTraffic as ServingTraffic
-from topoopt.inference.network.traffic import at_rate as at_rate
-from topoopt.inference.network.traffic import serving_traffic as serving_traffic
-from topoopt.inference.published_orderings import PublishedOrdering as PublishedOrdering
-from topoopt.inference.published_orderings import published_orderings as published_orderings
-from topoopt.inference.published_orderings import switch_prices_usd as switch_prices_usd
-from topoopt.inference.queueing import ClosedLoop as ClosedLoop
-from topoopt.inference.queueing import closed_loop as closed_loop
-from topoopt.inference.queueing import mixed_prompt_s as mixed_prompt_s
-from topoopt.inference.queueing import prompt_each_s as prompt_each_s
-from topoopt.inference.requests import Objectives as Objectives
-from topoopt.inference.requests import RequestLoad as RequestLoad
-from topoopt.inference.requests import Requests as Requests
-from topoopt.inference.requests import draw_requests as draw_requests
-from topoopt.inference.requests import objective_presets as objective_presets
-from topoopt.inference.requests import parse_arrivals as parse_arrivals
-from topoopt.inference.requests import parse_lengths as parse_lengths
-from topoopt.inference.search.answer import ServingAnswer as ServingAnswer
-from topoopt.inference.search.answer import kv_matrix as kv_matrix
-from topoopt.inference.search.answer import pool_servers as pool_servers
-from topoopt.inference.search.answer import user_tokens_per_s as user_tokens_per_s
-from topoopt.inference.search.candidates import Limits as Limits
-from topoopt.inference.search.closed_form import Demand as Demand
-from topoopt.inference.search.closed_form import Machine as Machine
-from topoopt.inference.search.deployment_file import DeploymentPart as DeploymentPart
-from topoopt.inference.search.deployment_file import PoolPart as PoolPart
-from topoopt.inference.search.deployment_file import given_deployment as given_deployment
-from topoopt.inference.search.deployment_file import parse_pool as parse_pool
-from topoopt.inference.search.deployment_file import split_words as split_words
-from topoopt.inference.search.deployment_search import serve as serve
-from topoopt.inference.search.fabric_choice import OnOneFabric as OnOneFabric
-from topoopt.inference.search.goodput import Evaluated as Evaluated
-from topoopt.inference.search.question import FREE_BYTES_PER_S as FREE_BYTES_PER_S
-from topoopt.inference.search.question import NetworkQuestion as NetworkQuestion
-from topoopt.inference.search.question import Question as Question
-from topoopt.inference.search.question import ServerFailure as ServerFailure
-from topoopt.inference.search.question import Way as Way
-from topoopt.inference.search.shared_cluster import Service as Service
-from topoopt.inference.search.shared_cluster import answer_times as answer_times
-from topoopt.inference.search.shared_cluster import service_on as service_on
-from topoopt.inference.simulator.fleet import Failure as Failure
-from topoopt.inference.simulator.fleet import Fleet as Fleet
-from topoopt.inference.simulator.fleet import Replicas as Replicas
-from topoopt.inference.simulator.fleet import RoleRule as RoleRule
-from topoopt.inference.simulator.fleet import Transfer as Transfer
-from topoopt.inference.simulator.fleet import uniform_transfer as uniform_transfer
-from topoopt.inference.simulator.run import ServingRun as ServingRun
-from topoopt.inference.simulator.run import simulate_serving as simulate_serving
-from topoopt.inference.step.constants import CONSTANTS as CONSTANTS
-from topoopt.inference.step.constants import Constants as Constants
-from topoopt.inference.step.constants import ServedStack as ServedStack
-from topoopt.inference.step.constants import constants_of_logs as constants_of_logs
-from topoopt.inference.step.constants import engine_family as engine_family
-from topoopt.inference.step.constants import known_engine as known_engine
-from topoopt.inference.step.constants import model_kind as model_kind
-from topoopt.inference.step.constants import shipped_logs as shipped_logs
-from topoopt.inference.step.law import busiest_over_mean as busiest_over_mean
-from topoopt.inference.step.law import decode_step_s as decode_step_s
-from topoopt.inference.step.law import prompt_step_s as prompt_step_s
-from topoopt.inference.step.law import step_table as step_table
-from topoopt.inference.step.law import touched_experts as touched_experts
-from topoopt.inference.step.law import touched_ranks as touched_ranks
-from topoopt.inference.step.replica import Replica as Replica
-from topoopt.inference.step.replica import replica as replica
-from topoopt.inference.step.replica import scale_up_ranks as scale_up_ranks
-from topoopt.inference.step.replica import stacked as stacked
-from topoopt.inference.step_table import StepTable as StepTable
-from topoopt.inference.trace_files import read_requests as read_requests
+from typing import TYPE_CHECKING
+
+from topoopt.base.lazy_face import hand_on_lazily
+
+if TYPE_CHECKING:
+    from topoopt.inference.deployment import MODES as MODES
+    from topoopt.inference.deployment import Deployment as Deployment
+    from topoopt.inference.deployment import EngineSettings as EngineSettings
+    from topoopt.inference.deployment import Parallelism as Parallelism
+    from topoopt.inference.deployment import Pool as Pool
+    from topoopt.inference.deployment import deployment_preset as deployment_preset
+    from topoopt.inference.deployment import engine_memory as engine_memory
+    from topoopt.inference.fabric_comparison import Priced as Priced
+    from topoopt.inference.fabric_comparison import ServedFabric as ServedFabric
+    from topoopt.inference.fabric_comparison import compare_serving as compare_serving
+    from topoopt.inference.fabric_deployments import Contender as Contender
+    from topoopt.inference.fabric_evaluation import FabricQuestion as FabricQuestion
+    from topoopt.inference.fabric_evaluation import ServingStack as ServingStack
+    from topoopt.inference.kv_transfer import DEFAULT_ENGINE as DEFAULT_ENGINE
+    from topoopt.inference.kv_transfer import measured_transfers as measured_transfers
+    from topoopt.inference.kv_transfer import transfer_law as transfer_law
+    from topoopt.inference.memory import CACHE_FORMATS as CACHE_FORMATS
+    from topoopt.inference.memory import WEIGHT_FORMATS as WEIGHT_FORMATS
+    from topoopt.inference.memory import CacheCapacity as CacheCapacity
+    from topoopt.inference.memory import accelerator_weight_bytes as accelerator_weight_bytes
+    from topoopt.inference.memory import cache_bytes as cache_bytes
+    from topoopt.inference.memory import cache_bytes_per_token as cache_bytes_per_token
+    from topoopt.inference.memory import cache_capacity as cache_capacity
+    from topoopt.inference.memory import cache_copies as cache_copies
+    from topoopt.inference.memory import cache_shape as cache_shape
+    from topoopt.inference.memory import request_cache_bytes as request_cache_bytes
+    from topoopt.inference.network.placement import PAIRINGS as PAIRINGS
+    from topoopt.inference.network.placement import Placement as Placement
+    from topoopt.inference.network.placement import place as place
+    from topoopt.inference.network.traffic import SentBy as SentBy
+    from topoopt.inference.network.traffic import ServingTraffic as ServingTraffic
+    from topoopt.inference.network.traffic import at_rate as at_rate
+    from topoopt.inference.network.traffic import serving_traffic as serving_traffic
+    from topoopt.inference.published_orderings import PublishedOrdering as PublishedOrdering
+    from topoopt.inference.published_orderings import published_orderings as published_orderings
+    from topoopt.inference.published_orderings import switch_prices_usd as switch_prices_usd
+    from topoopt.inference.queueing import ClosedLoop as ClosedLoop
+    from topoopt.inference.queueing import closed_loop as closed_loop
+    from topoopt.inference.queueing import mixed_prompt_s as mixed_prompt_s
+    from topoopt.inference.queueing import prompt_each_s as prompt_each_s
+    from topoopt.inference.requests import Objectives as Objectives
+    from topoopt.inference.requests import RequestLoad as RequestLoad
+    from topoopt.inference.requests import Requests as Requests
+    from topoopt.inference.requests import draw_requests as draw_requests
+    from topoopt.inference.requests import objective_presets as objective_presets
+    from topoopt.inference.requests import parse_arrivals as parse_arrivals
+    from topoopt.inference.requests import parse_lengths as parse_lengths
+    from topoopt.inference.search.answer import ServingAnswer as ServingAnswer
+    from topoopt.inference.search.answer import kv_matrix as kv_matrix
+    from topoopt.inference.search.answer import pool_servers as pool_servers
+    from topoopt.inference.search.answer import user_tokens_per_s as user_tokens_per_s
+    from topoopt.inference.search.candidates import Limits as Limits
+    from topoopt.inference.search.closed_form import Demand as Demand
+    from topoopt.inference.search.closed_form import Machine as Machine
+    from topoopt.inference.search.deployment_file import DeploymentPart as DeploymentPart
+    from topoopt.inference.search.deployment_file import PoolPart as PoolPart
+    from topoopt.inference.search.deployment_file import given_deployment as given_deployment
+    from topoopt.inference.search.deployment_file import parse_pool as parse_pool
+    from topoopt.inference.search.deployment_file import split_words as split_words
+    from topoopt.inference.search.deployment_search import serve as serve
+    from topoopt.inference.search.fabric_choice import OnOneFabric as OnOneFabric
+    from topoopt.inference.search.goodput import Evaluated as Evaluated
+    from topoopt.inference.search.question import FREE_BYTES_PER_S as FREE_BYTES_PER_S
+    from topoopt.inference.search.question import NetworkQuestion as NetworkQuestion
+    from topoopt.inference.search.question import Question as Question
+    from topoopt.inference.search.question import ServerFailure as ServerFailure
+    from topoopt.inference.search.question import Way as Way
+    from topoopt.inference.search.shared_cluster import Service as Service
+    from topoopt.inference.search.shared_cluster import answer_times as answer_times
+    from topoopt.inference.search.shared_cluster import service_on as service_on
+    from topoopt.inference.simulator.fleet import Failure as Failure
+    from topoopt.inference.simulator.fleet import Fleet as Fleet
+    from topoopt.inference.simulator.fleet import Replicas as Replicas
+    from topoopt.inference.simulator.fleet import RoleRule as RoleRule
+    from topoopt.inference.simulator.fleet import Transfer as Transfer
+    from topoopt.inference.simulator.fleet import uniform_transfer as uniform_transfer
+    from topoopt.inference.simulator.run import ServingRun as ServingRun
+    from topoopt.inference.simulator.run import simulate_serving as simulate_serving
+    from topoopt.inference.step.constants import CONSTANTS as CONSTANTS
+    from topoopt.inference.step.constants import Constants as Constants
+    from topoopt.inference.step.constants import ServedStack as ServedStack
+    from topoopt.inference.step.constants import constants_of_logs as constants_of_logs
+    from topoopt.inference.step.constants import engine_family as engine_family
+    from topoopt.inference.step.constants import known_engine as known_engine
+    from topoopt.inference.step.constants import model_kind as model_kind
+    from topoopt.inference.step.constants import shipped_logs as shipped_logs
+    from topoopt.inference.step.law import busiest_over_mean as busiest_over_mean
+    from topoopt.inference.step.law import decode_step_s as decode_step_s
+    from topoopt.inference.step.law import prompt_step_s as prompt_step_s
+    from topoopt.inference.step.law import step_table as step_table
+    from topoopt.inference.step.law import touched_experts as touched_experts
+    from topoopt.inference.step.law import touched_ranks as touched_ranks
+    from topoopt.inference.step.replica import Replica as Replica
+    from topoopt.inference.step.replica import replica as replica
+    from topoopt.inference.step.replica import scale_up_ranks as scale_up_ranks
+    from topoopt.inference.step.replica import stacked as stacked
+    from topoopt.inference.step_table import StepTable as StepTable
+    from topoopt.inference.trace_files import read_requests as read_requests
+
+__all__ = hand_on_lazily(__name__)  # noqa: PLE0605 - the names above

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from topoopt.base.arrays import Flags, Floats, Ints
+from topoopt.base.arrays import Flags, Floats, Ints, entries_of, pointer
 from topoopt.base.errors import InvalidInput, shown
 from topoopt.schema.files import packaged_rows
 
@@ -166,6 +166,19 @@ class Requests:
     def at_rate(self, factor: float) -> "Requests":
         """Return the same requests, coming ``factor`` times as fast."""
         return replace(self, arrival_s=self.arrival_s / factor)
+
+    def taken(self, rows: slice) -> "Requests":
+        """Return some of the requests, in their order."""
+        place = np.arange(len(self))[rows]
+        entry, _ = entries_of(self.block_first, place)
+        return replace(
+            self,
+            arrival_s=self.arrival_s[rows],
+            input_tokens=self.input_tokens[rows],
+            output_tokens=self.output_tokens[rows],
+            block_first=pointer(np.diff(self.block_first)[rows]),
+            blocks=self.blocks[entry],
+        )
 
     def repeated(self, times: int) -> "Requests":
         """Return the requests repeated ``times`` times in sequence."""

@@ -17,8 +17,8 @@ from pydantic import BeforeValidator, Field, create_model, model_validator
 
 from topoopt.base.answers import digest
 from topoopt.base.errors import InvalidInput, TopoOptError, shown
-from topoopt.catalog import ClusterSpec
-from topoopt.jobs.settings import BucketText, JobSettings
+from topoopt.catalog import ClusterSpec, find_accelerator
+from topoopt.jobs.settings import BucketText, JobSettings, MicrobatchesText
 from topoopt.schema.files import BandwidthText, Strict, TimeText, is_file, read_bytes, read_yaml, validated
 from topoopt.schema.words import TrainingWords, described
 from topoopt.workloads import OperatorGraph, Traffic
@@ -177,6 +177,7 @@ class JobModel(Strict):
     memory_check: str | None = None
     optimizer: str | None = None
     bucket_bytes: BucketText | None = Field(default=None, alias="bucket")
+    microbatches: MicrobatchesText | None = None
     collective: str | None = None
     search: dict[str, Any] = Field(default={})
 
@@ -373,6 +374,15 @@ def _placed(message: str, request: JobRequest) -> str:
 def requested_cluster(request: JobRequest, servers: int) -> ClusterSpec:
     """Return the requested cluster, completed from :data:`DEFAULT_CLUSTER`; ``servers`` is the default size."""
     return ClusterSpec(**{**DEFAULT_CLUSTER, "servers": servers, **request.cluster})
+
+
+def scale_up_bandwidth_bps(cluster: Mapping[str, Any]) -> float:
+    """Return the bandwidth inside servers of a requested cluster: as given, else that of its accelerator."""
+    whole = requested_cluster(JobRequest(cluster=dict(cluster)), 2)
+    said_bps = whole.intra_server_bandwidth_bps
+    if "intra_server_bandwidth_bps" in cluster:
+        return said_bps
+    return find_accelerator(whole.accelerator).scale_up_bandwidth_bps or said_bps
 
 
 def names_file(text: str) -> bool:

@@ -9,7 +9,7 @@ from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.units import format_time
 from topoopt.catalog import find_accelerator
 from topoopt.jobs.job import Job, make_job, traffic_job
-from topoopt.jobs.request import DEFAULT_CLUSTER, JobRequest, requested_cluster
+from topoopt.jobs.request import DEFAULT_CLUSTER, JobRequest, requested_cluster, scale_up_bandwidth_bps
 from topoopt.jobs.settings import JobSettings
 from topoopt.schema.files import read_json
 from topoopt.workloads import (
@@ -229,7 +229,9 @@ def _traffic(request: JobRequest, what: str) -> _Given:
     if isinstance(request.described, Traffic):
         return request.described, "a traffic matrix", None, None
     if is_recording(request):
-        recording = request.described if isinstance(request.described, Recording) else read_recording(what)
+        recording = request.described
+        if not isinstance(recording, Recording):
+            recording = read_recording(what, scale_up_bandwidth_bps(request.cluster))
         iterations = request.hyperparameters.get("iterations")
         traffic = recorded_traffic(recording, request.cluster.get(PER_SERVER), iterations)
         times = recorded_times(recording, request.cluster.get(PER_SERVER), iterations)
@@ -239,7 +241,7 @@ def _traffic(request: JobRequest, what: str) -> _Given:
         silent = recording.accelerators - len(recording.recorded)
         others = f", {silent} of which are taken to do as the others" if silent else ""
         origin = f"{recording.what} of {recording.accelerators} accelerators{others}; {spread}"
-        if times is not None and times.exposed_s:
+        if times is not None and times.exposed_s and recording.measured:
             origin += f", which took {format_time(times.compute_s + times.exposed_s)} there"
         said = PER_SERVER in request.cluster or not of_one
         return traffic, origin, None if said else max(of_one), times

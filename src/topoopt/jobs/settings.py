@@ -1,9 +1,10 @@
 """JobSettings: cost model of a job's operators."""
 
-from dataclasses import dataclass
-from typing import Annotated, Final
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Annotated, Any, Final
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 
 from topoopt.base.errors import InvalidInput, check_known, shown
 from topoopt.base.units import format_bytes, parse_bytes
@@ -23,6 +24,11 @@ DDP_BUCKET_BYTES: Final = 25 * 1024 * 1024
 BUCKET_SIZES: Final = (NO_BUCKETS, 1024 * 1024, 5 * 1024 * 1024, DDP_BUCKET_BYTES, 100 * 1024 * 1024)
 """Bucket sizes that a plan tries. PyTorch issue 118421 proposes 100 MiB over DDP's default for large models."""
 NAMES: Final = {"auto": AUTO_BUCKET, "none": NO_BUCKETS}
+AUTO_MICROBATCHES: Final = 0
+"""A plan chooses how many; whatever is not planned has one."""
+MICROBATCHES: Final = (1, 2, 4, 8)
+"""Numbers of micro-batches that a plan tries."""
+MOST_MICROBATCHES: Final = 64
 
 
 def parse_bucket(value: str | float, place: str) -> int:
@@ -49,6 +55,27 @@ def parse_bucket(value: str | float, place: str) -> int:
     return size_bytes
 
 
+def parse_microbatches(value: str | int, place: str) -> int:
+    """Return a number of micro-batches: ``auto``, or 1 to 64.
+
+    Raises
+    ------
+    InvalidInput
+        If it is neither.
+
+    Examples
+    --------
+    >>> parse_microbatches("auto", "microbatches"), parse_microbatches("4", "microbatches")
+    (0, 4)
+    """
+    count = AUTO_MICROBATCHES if value == "auto" else int(value) if str(value).isdecimal() else -1
+    if value != "auto" and not 1 <= count <= MOST_MICROBATCHES:
+        raise InvalidInput(f"{place}: expected auto or 1 to {MOST_MICROBATCHES}, got {shown(value)}")
+    return count
+
+
+MicrobatchesText = Annotated[int, BeforeValidator(quantity(parse_microbatches))]
+"""A field of a file that is written ``auto`` or a number."""
 BucketText = Annotated[int, BeforeValidator(quantity(parse_bucket))]
 """A field of a file that is written ``auto``, ``none`` or ``25 MiB`` and read as bytes."""
 MEMORY_CHECKS = ("enforce", "warn", "off")
@@ -73,6 +100,9 @@ class JobSettings:
     bucket_bytes : int
         Gradients are joined into AllReduces of at least this many bytes; 0: one for every weight tensor;
         :data:`~topoopt.jobs.AUTO_BUCKET`: as many as a plan finds best.
+    microbatches : int
+        Equal pieces of an iteration's batch, of which each operator sends one while it computes the next;
+        :data:`~topoopt.jobs.AUTO_MICROBATCHES`: as many as a plan finds best.
     collective : str
         Algorithm of collectives, a name in :data:`topoopt.collectives.COLLECTIVE_NAMES`. A plan is searched with
         rings, and ``auto`` falls back to rings where the algorithms chosen per message are not a percent faster.
@@ -84,6 +114,7 @@ class JobSettings:
     memory_check: str = "warn"
     optimizer: str = "sgd"
     bucket_bytes: Count = 0
+    microbatches: Annotated[int, Field(ge=0, le=MOST_MICROBATCHES)] = 1
     collective: str = "stepped"
 
     def __post_init__(self) -> None:
@@ -101,11 +132,25 @@ class JobSettings:
             raise InvalidInput(f"embedding_bytes_factor: allowed are 1 and 2, got {got}")
         if self.bucket_bytes < AUTO_BUCKET:
             raise InvalidInput(f"bucket_bytes: must be >= 0, got {self.bucket_bytes}")
+        if not 0 <= self.microbatches <= MOST_MICROBATCHES:
+            raise InvalidInput(f"microbatches: must be 1 to {MOST_MICROBATCHES}, got {self.microbatches}")
 
     @property
-    def usual_bucket_bytes(self) -> int:
-        """Bytes of a bucket, PyTorch's where nothing is chosen yet."""
-        return DDP_BUCKET_BYTES if self.bucket_bytes == AUTO_BUCKET else self.bucket_bytes
+    def as_run(self) -> "JobSettings":
+        """The settings with PyTorch's buckets and one micro-batch where a plan has not chosen yet."""
+        values: dict[str, Any] = {
+            name: default for name, (auto, default, _) in AUTOMATIC.items() if getattr(self, name) == auto
+        }
+        return replace(self, **values) if values else self
+
+
+AUTOMATIC: Final = MappingProxyType(
+    {
+        "bucket_bytes": (AUTO_BUCKET, DDP_BUCKET_BYTES, BUCKET_SIZES),
+        "microbatches": (AUTO_MICROBATCHES, 1, MICROBATCHES),
+    }
+)
+"""Settings that a plan may choose: the value that asks for it, that of a job without a plan, and those tried."""
 
 
 def bucket_text(size_bytes: int) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # a page of one room needs no other
     from topoopt.pages.llm_traffic_page import draw_rank_traffic as draw_rank_traffic
     from topoopt.pages.llm_traffic_page import picture_format as picture_format
     from topoopt.pages.notebook import notebook_html as notebook_html
+    from topoopt.pages.notebook import plot_answer as plot_answer
     from topoopt.pages.page import Block as Block
     from topoopt.pages.page import Facts as Facts
     from topoopt.pages.page import Notes as Notes

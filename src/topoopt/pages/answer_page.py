@@ -27,6 +27,7 @@ PAGES: Mapping[str, str] = MappingProxyType(
         "FailureAnswer": "failure_page.failure_page",
         "FineTuning": "post_training_page.finetuning_page",
         "HardwareTables": "catalog_page.hardware_page",
+        "Installation": "catalog_page.installation_page",
         "Interleaving": "interleaving_page.interleaving_page",
         "JobPhases": "interleaving_page.phases_page",
         "LaidTraffic": "work_page.laid_traffic_page",

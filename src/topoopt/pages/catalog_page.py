@@ -6,6 +6,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+from topoopt.base.machine import Installation
 from topoopt.base.units import format_bandwidth, format_bytes, format_memory, format_time
 from topoopt.catalog import HardwareTables
 from topoopt.jobs import ModelList
@@ -61,6 +62,12 @@ def hardware_page(hardware: HardwareTables) -> Page:
         sections[-1] = replace(last, blocks=(*last.blocks, Notes((UNITS,), apart=True)))
     parts = sum(len(rows) for rows in document.values())
     return Page("hardware", "", f"{parts} parts, each with its source.", sections=tuple(sections))
+
+
+def installation_page(installation: Installation) -> Page:
+    """Return a line for each thing that topoopt uses, with the remedy where it is missing."""
+    found = {one.name: one.found + f" → {one.remedy}" * bool(one.remedy) for one in installation.checks}
+    return Page("installation", "", sections=(Section("installation", "", "", (facts(found),)),))
 
 
 def _section(name: str, rows: Sequence[Row], sources: bool) -> Section:

@@ -5,11 +5,13 @@ from html import escape
 from types import MappingProxyType
 from typing import Any
 
+from topoopt.base.errors import InvalidInput, unknown_name
 from topoopt.pages.answer_page import page_of
 from topoopt.pages.chart import Chart
 from topoopt.pages.fabric_tables import time_by_fabric
 from topoopt.pages.page import Block, Facts, Notes, Section, Table
 from topoopt.pages.plan_facts import topology_of_plan
+from topoopt.pages.report import make_page
 from topoopt.pages.report_files import lines_html, table_html
 from topoopt.plans import Comparison, Plan
 
@@ -36,6 +38,35 @@ def notebook_html(answer: Any) -> str:
             *(_section(section, is_first=index == 0) for index, section in enumerate(page.shown)),
         ]
     )
+
+
+def plot_answer(answer: Any, chart: str = "", axes: Any = None) -> Any:
+    """Draw one chart of an answer, and return matplotlib's axes.
+
+    Parameters
+    ----------
+    chart
+        Beginning of the title of a chart on the answer's page; the representative or first one if empty.
+    axes
+        Axes to draw on; a new figure's if None.
+
+    Raises
+    ------
+    InvalidInput
+        If the answer has no chart, or none of that title.
+    """
+    from topoopt.pages.paper_figure import axes_of  # noqa: PLC0415 - matplotlib takes a second to import
+
+    picture = PICTURES.get(type(answer))
+    if picture is not None and not chart:
+        return axes_of(picture(answer), axes)
+    charts = {one.title: one for one in make_page(answer).charts}
+    found = [one for title, one in charts.items() if title.lower().startswith(chart.lower())]
+    if not charts:
+        raise InvalidInput(f"plot: the page of a {type(answer).__name__} has no chart")
+    if not found:
+        raise unknown_name("chart", chart, charts)
+    return axes_of(found[0], axes)
 
 
 def _section(section: Section, *, is_first: bool) -> str:

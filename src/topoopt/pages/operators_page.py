@@ -118,9 +118,16 @@ def memory_picture(plan: Plan) -> BarChart:
 
 
 def gradient_facts(plan: Plan) -> Entries:
-    """Return buckets and algorithms of a plan whose gradients are AllReduced."""
+    """Return micro-batches of a plan, and buckets and algorithms of one whose gradients are AllReduced."""
+    pieces, beside = plan.job.settings.microbatches, dict(plan.gradients.microbatch_times_s)
+    in_words = ", ".join(f"{count} in {format_time(time_s)}" for count, time_s in beside.items())
+    batches = (
+        {"micro-batches": f"{pieces}{f'; tried were {in_words}' if in_words else ''}"}
+        if pieces > 1 or in_words
+        else {}
+    )
     if not plan.traffic().allreduce:
-        return {}
+        return batches
     own, tried = plan.job.settings.bucket_bytes, dict(plan.gradients.bucket_times_s)
     what = "none: an AllReduce for each tensor" if own == NO_BUCKETS else bucket_text(own)
     if not tried:
@@ -154,7 +161,7 @@ def gradient_facts(plan: Plan) -> Entries:
     else:
         rows = ", ".join(f"{count} by {name}" for name, count in used.items())
         algorithms = {"collectives": f"{rows}; rings alone take {format_time(choice.rings_s)}"}
-    return {"buckets": buckets, **algorithms}
+    return {"buckets": buckets, **batches, **algorithms}
 
 
 def strategy_table(plan: Plan) -> Table:

@@ -61,16 +61,27 @@ _TEXT_LETTERS: Final = 92
 """Letters of a line of the note."""
 
 
-def draw(chart: Chart, formats: Sequence[str]) -> dict[str, bytes]:
-    """Return one chart as the bytes of a file of each format."""
-    result = {}
+def axes_of(chart: Chart, axes: Any = None) -> Any:
+    """Return the axes with one chart: those given, or those of a new figure with title, legend and note."""
     with mpl.rc_context(), as_file(files("topoopt.pages").joinpath("assets", "paper.mplstyle")) as look:
         mpl.rc_file(look)
+        if axes is not None:
+            draw_on(axes, chart)
+            return axes
         figure = Figure(figsize=size_of(chart))
         FigureCanvasAgg(figure)
         axes = figure.add_subplot(projection="polar" if isinstance(chart, PolarChart) else None)
         draw_on(axes, chart)
         _write_around(figure, axes, chart)
+        return axes
+
+
+def draw(chart: Chart, formats: Sequence[str]) -> dict[str, bytes]:
+    """Return one chart as the bytes of a file of each format."""
+    result = {}
+    with mpl.rc_context(), as_file(files("topoopt.pages").joinpath("assets", "paper.mplstyle")) as look:
+        mpl.rc_file(look)
+        figure = axes_of(chart).figure
         for name in formats:
             stream = io.BytesIO()
             metadata = _METADATA[name]

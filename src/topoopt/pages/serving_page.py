@@ -32,7 +32,7 @@ def serving_page(answer: ServingAnswer) -> Page:
     times = users_times("", asked, TIMES)
     return Page(
         "serving",
-        f"{question.machine.model.name} on {question.limits.accelerators:,} {answer.accelerator}",
+        f"{question.machine.model.name} on {question.accelerators:,} {answer.accelerator}",
         headline=_headline(answer),
         tiles=_tiles(answer),
         warnings=_warnings(answer),
@@ -75,10 +75,10 @@ def serving_page(answer: ServingAnswer) -> Page:
             ),
         ),
         key_numbers={
-            "goodput_per_s": best.goodput_per_s,
-            "output_tokens_per_s": run.output_tokens_per_s,
+            "goodput_per_s": answer.goodput_per_s,
+            "output_tokens_per_s": asked["output_tokens_per_s"],
             "usd_per_million_tokens_at_goodput": answer.usd_per_million(
-                best.goodput_per_s * question.demand.answer
+                answer.goodput_per_s * question.demand.answer
             ),
         },
         answer_first=True,
@@ -88,13 +88,13 @@ def serving_page(answer: ServingAnswer) -> Page:
 def _headline(answer: ServingAnswer) -> str:
     question, best = answer.question, answer.best
     goals = question.objectives
-    cost = answer.usd_per_million(best.goodput_per_s * question.demand.answer)
+    cost = answer.usd_per_million(answer.goodput_per_s * question.demand.answer)
     price = "" if cost is None else f", for {dollars(cost)} a million output tokens at that rate"
     where = f" on {answer.winner.fabric}" if answer.winner else ""
     network = f" {mattering(answer)}" if answer.fabrics else ""
     return (
-        f"{best.words}{where}: {best.goodput_per_s:.3g} requests per second, {goals.share:.0%} of them within a "
-        f"TTFT of {format_time(goals.ttft_s)} and a TPOT of {format_time(goals.tpot_s)}{price}. "
+        f"{best.words}{where}{question.in_each}: {answer.goodput_per_s:.3g} requests per second, {goals.share:.0%} of "
+        f"them within a TTFT of {format_time(goals.ttft_s)} and a TPOT of {format_time(goals.tpot_s)}{price}. "
         f"Then {best.binding.what} binds: {best.binding.words}.{network}"
     )
 
@@ -134,7 +134,7 @@ def _tiles(answer: ServingAnswer) -> tuple[Tile, ...]:
         *fabric,
         Tile(
             "Goodput",
-            f"{best.goodput_per_s:.3g}/s",
+            f"{answer.goodput_per_s:.3g}/s",
             f"{row['goodput_per_accelerator_per_s']:.3g}/s an accelerator",
         ),
         Tile("First token", format_time(row["ttft_p50_s"]), f"p90 {format_time(row['ttft_p90_s'])}"),
@@ -153,7 +153,7 @@ def _warnings(answer: ServingAnswer) -> tuple[str, ...]:
     if answer.meets:
         return ()
     met = best.run.attainment(question.objectives)
-    rate = question.demand.rate_per_s
+    rate = question.demand.rate_per_s and question.demand.rate_per_s * question.cells
     if rate is None:
         return (
             f"only {met:.1%} of the requests meet both objectives; take fewer clients, or more accelerators",
@@ -163,7 +163,7 @@ def _warnings(answer: ServingAnswer) -> tuple[str, ...]:
         return (
             f"at {rate:g} requests a second only {met:.1%} meet both objectives{where}; at no rate enough do",
         )
-    needed = -(-rate * question.limits.accelerators // best.goodput_per_s)
+    needed = -(-rate * question.accelerators // answer.goodput_per_s)
     return (
         f"at {rate:g} requests a second only {met:.1%} meet both objectives{where}; about {needed:,.0f} accelerators "
         "of this deployment would do",
@@ -185,7 +185,13 @@ def _entries(answer: ServingAnswer) -> Entries:
     tokens = answer.best.candidate.decode.cache_tokens
     held = f"{tokens:,} tokens" if tokens < MOST_TOKENS else "any number of tokens, for no layer keeps all"
     return {
-        "requests": f"{rate}{demand.words}; prompts of {demand.prompt:,.0f} tokens and answers of {demand.answer:,.0f}",
+        "cells": ""
+        if question.cells == 1
+        else f"{question.cells} of {question.limits.accelerators:,} accelerators, each with a network and a router of "
+        "its own and an equal share of the requests, whoever sends them: one is simulated, and stands for all exactly; "
+        "requests would wait less if one router saw the load of all cells, which is not simulated",
+        "requests": f"{rate}{demand.words}{question.in_each}; prompts of {demand.prompt:,.0f} tokens and answers of "
+        f"{demand.answer:,.0f}",
         "objectives": f"first token {format_time(goals.ttft_s)}, each other {format_time(goals.tpot_s)}, for "
         f"{goals.share:.0%} of the requests",
         "screened": f"{counted(answer.screened, 'deployment')}, in closed form; "
@@ -198,7 +204,7 @@ def _entries(answer: ServingAnswer) -> Entries:
         "engine": f"{settings.engine}; weights {settings.weight_precision}, keys and values {settings.kv_precision}",
         "network": ""
         if network is None
-        else f"{network.cluster.servers} servers with {network.cluster.degree} x "
+        else f"{network.cluster.servers} servers{question.in_each} with {network.cluster.degree} x "
         f"{format_bandwidth(network.cluster.link_bandwidth_bps)} each, prices {network.priced.pricing.name}",
         "assumed": "" if network is None else network.assumed,
         "machines": "" if hourly is None else f"{dollars(hourly)} an hour, servers, network and electricity",

@@ -93,6 +93,8 @@ def _note(step: PipelinedStep, result: SimResult, drawn: int) -> str:
         notes.append(
             f"{more:,} further micro-batches of each replica, {more_s}, are left out: they repeat the beat."
         )
+    if result.folded is not None:
+        notes.append(f"{result.folded.words}.")
     return " ".join(notes)
 
 

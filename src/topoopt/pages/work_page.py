@@ -142,7 +142,7 @@ def job_facts(plan: Plan) -> Entries:
     if isinstance(work, TrafficWork) and work.compute_s:
         beside = f"{work.hidden_share:.0%} of it beside computation, the rest after it"
         said = f"{' and '.join(moved)}, {beside}; no strategy to search"
-        computes = f"{format_time(work.compute_s)} an iteration, by the kernels of the recording"
+        computes = f"{format_time(work.compute_s)} an iteration, exchanges inside servers included"
         return {"bytes": said, "computes": computes, "cluster": cluster_words(plan.job.cluster)}
     return {"bytes": said, "cluster": cluster_words(plan.job.cluster)}
 

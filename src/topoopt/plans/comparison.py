@@ -1,8 +1,8 @@
 """Comparison: one job on several fabrics, by one simulator or several."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, overload
 
 from pydantic import Field
 
@@ -12,7 +12,7 @@ from topoopt.catalog import IDEAL_SWITCH, NetworkRow, Skipped
 from topoopt.jobs import Job
 from topoopt.plans.file_model import RECOMMENDED, OnFabricPart, PricedPart, ProvenancePart
 from topoopt.plans.plan import Baseline, Outcome, Plan
-from topoopt.plans.verdict import SURE, Standing, faster_share, front, standings
+from topoopt.plans.verdict import SURE, Row, Standing, as_good_for_no_more, front, standings
 from topoopt.pricing import Iteration, NetworkPrice, Ownership, OwnershipTerms, beside, in_samples, ownership
 from topoopt.schema.files import Amount, Positive, Strict, noun_from, validated
 
@@ -137,21 +137,27 @@ class Comparison:
             **({"provenance": {**asdict(made), "seed": self.seed}} if made else {}),
             **({"terms": asdict(self.terms)} if self.terms else {}),
             "recommended": recommended_label(self.fabrics),
-            "fabrics": self._rows(),
+            "fabrics": rows_of(self.fabrics),
         }
 
     def to_frame(self) -> Frame:
         """Return a row for each fabric, a column for each of its figures; needs pandas."""
-        wide = ("configuration_times_s", "iteration_times_s", "tasks", "ownership")
-        return frame({key: value for key, value in row.items() if key not in wide} for row in self._rows())
+        return frame_of(self.fabrics)
 
-    def _rows(self) -> list[dict[str, Any]]:
-        own_s = self.fabrics[0].outcome.iteration_time_s
-        standings = standings_of(self.fabrics)
-        return [
-            {**row.to_json(own_s), **asdict(standing)}
-            for row, standing in zip(self.fabrics, standings, strict=True)
-        ]
+
+def rows_of(fabrics: Sequence[ComparedFabric]) -> list[dict[str, Any]]:
+    """Return the figures of each fabric, with its standing."""
+    own_s = fabrics[0].outcome.iteration_time_s
+    return [
+        {**row.to_json(own_s), **asdict(standing)}
+        for row, standing in zip(fabrics, standings_of(fabrics), strict=True)
+    ]
+
+
+def frame_of(fabrics: Sequence[ComparedFabric]) -> Frame:
+    """Return a row for each fabric, a column for each of its figures; needs pandas."""
+    wide = ("configuration_times_s", "iteration_times_s", "tasks", "ownership")
+    return frame({key: value for key, value in row.items() if key not in wide} for row in rows_of(fabrics))
 
 
 def front_of_fabrics(rows: Sequence[ComparedFabric]) -> tuple[ComparedFabric, ...]:
@@ -164,27 +170,48 @@ def standings_of(rows: Sequence[ComparedFabric]) -> list[Standing]:
     return standings(rows, _time_s)
 
 
-def recommended(rows: Sequence[ComparedFabric]) -> ComparedFabric | None:
+def _time_s(row: ComparedFabric) -> float:
+    return row.outcome.iteration_time_s
+
+
+def _saved_usd(row: ComparedFabric) -> float | None:
+    return row.ownership.net_usd if row.ownership else None
+
+
+@overload
+def recommended(rows: Sequence[ComparedFabric]) -> ComparedFabric | None: ...
+
+
+@overload
+def recommended(
+    rows: Sequence[Row], time: Callable[[Row], float], saved: Callable[[Row], float | None]
+) -> Row | None: ...
+
+
+def recommended(rows: Sequence[Any], time: Any = _time_s, saved: Any = _saved_usd) -> Any:
     """Return the network to buy; None where the first one has no price or there is no other.
 
     It is the first network, unless others are cheaper or faster with a probability of at least 90% and their servers
     and network together cost no more for the same work. Of those it is the one that costs least. A slower network is
     compared by its ownership; without ownership only networks that are as fast within the error can replace the first.
     The ideal switch gives way to a network that is no dearer and as fast within the error.
+
+    Parameters
+    ----------
+    time, saved
+        Iteration time of a row in seconds, and its savings in ownership over the first row for the same work.
     """
     if len(rows) < 2 or rows[0].cost_usd is None:
         return None
     best, best_rank = rows[0], (0.0, False, 0.0)
-    for row, its in zip(rows, standings_of(rows), strict=True):
-        owned = row.ownership.net_usd if row.ownership else None
+    for row, its in zip(rows, standings(rows, time), strict=True):
+        owned = saved(row)
         rank = owned or 0.0, its.beats, rows[0].cost_usd - (row.cost_usd or 0.0)
         differs = max(its.cheaper_share or 0.0, its.faster_share or 0.0) >= SURE
         if differs and (its.beats or its.ties_for_less or owned is not None) and rank > best_rank:
             best, best_rank = row, rank
     if best.fabric == IDEAL_SWITCH:
-        others = [row for row in rows if row.cost_usd is not None and row.cost_usd <= (best.cost_usd or 0.0)]
-        alike = [row for row in others if 1 - SURE < faster_share(_time_s(row), _time_s(best)) < SURE]
-        best = min((row for row in alike if row is not best), key=_time_s, default=best)
+        return min(as_good_for_no_more(best, rows, lambda row: row.cost_usd, time), key=time, default=best)
     return best
 
 
@@ -192,10 +219,6 @@ def recommended_label(rows: Sequence[ComparedFabric]) -> str | None:
     """Return the label of the network to buy."""
     best = recommended(rows)
     return None if best is None else best.label
-
-
-def _time_s(row: ComparedFabric) -> float:
-    return row.outcome.iteration_time_s
 
 
 def compared_fabrics(

@@ -95,8 +95,8 @@ class TrainingPart(Strict):
 
 
 SCHEMA: Final = "topoopt-plan/1"
-EVERY_KEY = EveryKey("bucket_bytes", "collective")
-"""Plans that were written before there were buckets, or algorithms by message, are without these keys."""
+EVERY_KEY = EveryKey("bucket_bytes", "microbatches", "collective")
+"""Plans that were written before there were buckets, micro-batches or algorithms by message are without these keys."""
 Small = Annotated[int, Field(ge=1, le=2**31 - 1)]
 """Positive integer that fits into 32 bits."""
 ChannelDim = Literal["none", "out", "in", "rows", "columns"]
@@ -180,6 +180,7 @@ class OutcomePart(Strict):
     link_bytes_max: Amount
     bandwidth_tax: Amount
     algorithms: dict[str, Count] = _ALGORITHMS
+    folded: str = Field(default="", description="which replicas were simulated, where not all were")
 
 
 class OnFabricPart(OutcomePart):
@@ -207,6 +208,9 @@ class SearchedPart(OnFabricPart):
     )
     bucket_bytes: Count | None = Field(
         default=None, description="of gradient buckets, where chosen for this fabric; null: as the job has it"
+    )
+    microbatches: Number | None = Field(
+        default=None, description="pieces of the batch, where chosen for this fabric; null: as the job has it"
     )
     routes: str = Field(default="", description="routing method by which the job goes there")
 

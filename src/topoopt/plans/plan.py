@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from importlib import import_module
 from typing import Annotated, Any
 
 from pydantic import AliasChoices, Field
 
-from topoopt.base.answers import Provenance, ask, shows_itself
+from topoopt.base.answers import Frame, Provenance, ask, shows_itself
 from topoopt.catalog import NetworkRow
 from topoopt.finder import USUAL_RULES, FinderRules
 from topoopt.jobs import Job, job_traffic
@@ -87,7 +88,7 @@ class ServedFigures:
 
 @dataclass(frozen=True, slots=True)
 class GradientChoice:
-    """Iteration times of the plan's strategy with other buckets and other algorithms, everything else as it is.
+    """Iteration times of the plan's strategy with other buckets, micro-batches and algorithms, all else as it is.
 
     Attributes
     ----------
@@ -97,11 +98,14 @@ class GradientChoice:
         Time with rings in place of an algorithm per message; None where these were not requested.
     by_message_s : float, optional
         Time with an algorithm per message, which the plan uses if that is a percent faster than rings.
+    microbatch_times_s : tuple of (int, float)
+        Micro-batches and the time, by rings; empty where their number was given.
     """
 
     bucket_times_s: tuple[tuple[Count, Amount], ...] = ()
     rings_s: Amount | None = None
     by_message_s: Amount | None = None
+    microbatch_times_s: tuple[tuple[Number, Amount], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +205,8 @@ class Outcome:
     ----------
     algorithms : mapping
         Number of collectives by algorithm, where others than the ring were requested; else empty.
+    folded : str
+        Which replicas were simulated, where not all were; else empty.
     """
 
     simulator: str
@@ -210,10 +216,13 @@ class Outcome:
     link_bytes_max: Amount
     bandwidth_tax: Amount
     algorithms: Mapping[str, Count] = field(default_factory=dict)
+    folded: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the figures, without algorithms if none was requested."""
-        return {key: value for key, value in asdict(self).items() if key != "algorithms" or value}
+        """Return the figures, without algorithms and words that are empty."""
+        return {
+            key: value for key, value in asdict(self).items() if key not in ("algorithms", "folded") or value
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +267,7 @@ class Baseline(NetworkRow):
 
     ``layout_times_s`` are the iteration times by layout of a transformer, empty for other jobs. For ``left_out``
     layouts, which could not be the fastest, they are lower bounds. ``rule`` is the rule by which the fabric was
-    dimensioned, see :class:`topoopt.catalog.Sizing`. ``bucket_bytes`` is the size of gradient buckets where chosen for
+    dimensioned, see :class:`topoopt.catalog.Sizing`. ``bucket_bytes`` and ``microbatches`` are those chosen for
     this fabric; None: the job's. ``routes`` is the routing method; empty where circuits change, and in plans from
     before it was recorded.
     """
@@ -270,6 +279,7 @@ class Baseline(NetworkRow):
     rule: str = ""
     left_out: tuple[int, ...] = ()
     bucket_bytes: int | None = None
+    microbatches: int | None = None
     routes: str = ""
 
 
@@ -354,6 +364,12 @@ class Plan:
     def report(self, out: str, **words: Any) -> Any:
         """Write the plan as one HTML page; see :func:`topoopt.report`."""
         return ask("report", self, out=out, **words)
+
+    def to_frame(self) -> Frame:
+        """Return a row for each network that the plan was compared with, its own first; needs pandas."""
+        comparison = import_module("topoopt.plans.comparison")  # which imports this file
+        frame: Frame = comparison.frame_of(comparison.compared_fabrics(self))
+        return frame
 
     def to_json(self) -> dict[str, Any]:
         """Return the document of a plan file."""

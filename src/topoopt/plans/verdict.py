@@ -92,6 +92,28 @@ Figure = Callable[[AnyRow], float | None]
 """Price or time of a choice; None if it is unknown."""
 
 
+def as_good_for_no_more(
+    own: AnyRow, rows: Iterable[AnyRow], price: Figure[AnyRow], time: Figure[AnyRow]
+) -> list[AnyRow]:
+    """Return other rows that cost no more than a row and are as fast within the error.
+
+    The ideal switch cannot be bought in every size, so it gives way to such a row.
+
+    Examples
+    --------
+    >>> fabrics = {"ideal": (170.0, 17.8), "rail": (170.0, 17.9), "torus": (59.3, 28.1), "fat-tree": (180.0, 17.8)}
+    >>> as_good_for_no_more("ideal", fabrics, lambda name: fabrics[name][0], lambda name: fabrics[name][1])
+    ['rail']
+    """
+    known = _known([own], price, time)
+    return [
+        row
+        for row_price, row_time, _, row in _known(rows, price, time)
+        if known and row is not own and row_price <= known[0][0]
+        if 1 - SURE < faster_share(row_time, known[0][1]) < SURE
+    ]
+
+
 def dominates(one: tuple[float, float], other: tuple[float, float]) -> bool:
     """Return whether one choice dominates another: no worse in price and time, and better in one of them.
 

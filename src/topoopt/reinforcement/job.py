@@ -6,8 +6,6 @@ from dataclasses import dataclass, fields
 from functools import cache, cached_property
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import ndtr, ndtri
 
 from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput, check_fields, check_known
@@ -250,6 +248,9 @@ def lognormal_lengths(
     >>> found.longest, round(found.mean / 3154, 2)
     (4096, 1.0)
     """
+    from scipy.optimize import brentq  # noqa: PLC0415 - slow to import
+    from scipy.special import ndtri  # noqa: PLC0415 - slow to import
+
     check_answers(samples)
     if not 1 <= mean <= maximum:
         raise InvalidInput(f"mean_length: expected tokens from 1 to max_length {maximum}, got {mean:g}")
@@ -269,6 +270,8 @@ def lognormal_lengths(
 
 def _mean_cut_off(center: float, spread: float, maximum: int) -> float:
     """Return the mean of min(X, maximum) of a lognormal X."""
+    from scipy.special import ndtr  # noqa: PLC0415 - slow to import
+
     most = math.log(maximum)
     below = math.exp(center + spread * spread / 2) * float(ndtr((most - center) / spread - spread))
     return below + maximum * float(ndtr((center - most) / spread))

@@ -3,8 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from topoopt.base.arrays import Ints
 from topoopt.reinforcement.job import RlJob
@@ -122,6 +120,9 @@ def least_s(traffic: Traffic, server_bandwidth_bps: float) -> float:
 
 def parts_of(traffic: Traffic) -> list[Ints]:
     """Return the servers that exchange something, in parts that have nothing to do with each other."""
+    from scipy.sparse import coo_array  # noqa: PLC0415 - slow to import
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - slow to import
+
     groups = [group.members for group in traffic.allreduce] + [group.members for group in traffic.alltoall]
     src = [one for members in groups for one in members] + traffic.transfers.src.tolist()
     dst = [members[0] for members in groups for _ in members] + traffic.transfers.dst.tolist()

@@ -4,8 +4,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
-from scipy.optimize import linprog
 
 from topoopt.base.arrays import Floats, Ints, Ints32
 from topoopt.base.errors import InvalidInput
@@ -197,6 +195,9 @@ def _path_lp(
     pair_of: Ints, path_of: Ints, link: Ints32, amount: Floats, speed: Floats, before: Floats
 ) -> Floats:
     """Return the weights of the paths that minimise the highest load, exactly."""
+    from scipy import sparse  # noqa: PLC0415 - slow to import
+    from scipy.optimize import linprog  # noqa: PLC0415 - slow to import
+
     paths, links, pairs = len(pair_of), len(speed), int(pair_of[-1]) + 1
     # Column ``paths`` is the highest load.
     row = np.concatenate((link, np.arange(links)))

@@ -11,8 +11,6 @@ the upper bound and new prices. The two meet after some dozens of trees, however
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
-from scipy.optimize import linprog
 
 from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput, NoRoute
@@ -147,6 +145,9 @@ def _checked(topology: Topology, demand: Floats, background_bytes: Floats | None
 
 def _flow_lp_s(topology: Topology, demand: Floats, background_s: Floats) -> float | None:
     """Solve the program; None where HiGHS does not finish. Bytes are counted in the largest pair's."""
+    from scipy import sparse  # noqa: PLC0415 - slow to import
+    from scipy.optimize import linprog  # noqa: PLC0415 - slow to import
+
     sources = np.flatnonzero(demand.any(axis=1))
     unit = float(demand.max())
     second_per_unit = unit * 8 / topology.bandwidth_bps
@@ -246,6 +247,8 @@ def _by_columns(topology: Topology, demand: Floats, before: Floats, rate: Floats
 
 def _best_mix(columns: Floats, before: Floats, rate: Floats) -> tuple[float, Floats]:
     """Return the lowest highest load of a mix of columns, shape (offsets, columns), and the prices of it."""
+    from scipy.optimize import linprog  # noqa: PLC0415 - slow to import
+
     k = columns.shape[1]
     cost = np.zeros(k + 1)
     cost[-1] = 1.0

@@ -30,11 +30,11 @@ from topoopt.workloads import ParallelStrategy
 
 @dataclass(frozen=True, slots=True)
 class Fidelity:
-    """A simulator's name, its options, and bucket sizes to try at the end."""
+    """A simulator's name, its options, and other settings to try at the end."""
 
     simulator: str = "analytic"
     options: SimulationOptions = field(default_factory=SimulationOptions)
-    bucket_sizes: tuple[int, ...] = ()
+    tried: tuple[Mapping[str, int], ...] = ()
 
     def on(self, fabric: Fabric) -> "Fidelity":
         """Return a fidelity that supports the fabric: flows where circuits change, since ``analytic`` cannot."""
@@ -48,7 +48,7 @@ class Fidelity:
         options = self.options
         if options.algorithm == QUICKEST:
             options = replace(options, algorithm=RING)
-        return replace(self, options=options, bucket_sizes=())
+        return replace(self, options=options, tried=())
 
 
 ANALYTIC = Fidelity()

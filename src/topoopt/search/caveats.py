@@ -22,6 +22,10 @@ def caveats(plan: Plan) -> tuple[str, ...]:
     sentences += ring_caveats(plan) + network_caveats(plan)
     if plan.job.cluster.links == "directed":
         sentences.append(DIRECTED_WARNING)
+    if plan.outcome.folded.endswith("exact"):
+        sentences.append(
+            f"Times of this plan and of networks whose links replicas share: {plan.outcome.folded}."
+        )
     if plan.search.stopped_because == "interrupted":
         sentences.append("The search was interrupted: this is the best that it had found.")
     return tuple(sentences)

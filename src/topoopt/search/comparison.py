@@ -12,7 +12,7 @@ from topoopt.pricing import Pricing
 from topoopt.search.baselines import Fidelity, as_settled, outcome_on
 from topoopt.search.candidates.candidate import simulated
 from topoopt.search.fidelity_comparison import at_fidelities
-from topoopt.search.gradient_buckets import is_worth_it, sizes_elsewhere
+from topoopt.search.gradient_buckets import is_worth_it, tried_elsewhere
 from topoopt.search.options import SearchOptions
 from topoopt.search.planner import compare_job, priced, rows_as_planned, sizes_beside
 from topoopt.search.starting_strategies import starting_strategy
@@ -46,7 +46,7 @@ def compare_fabrics(
         prices,
         (starting_strategy(plan.job), plan.strategy),  # as a plan does, for the same answer
         on_progress,
-        Fidelity(quick, simulation, sizes_elsewhere(plan.job, plan.gradients)),
+        Fidelity(quick, simulation, tried_elsewhere(plan.job, plan.gradients)),
     )
     own = _own(plan, Fidelity(quick, simulation))
     others = (*rows_as_planned(plan.job, plan.strategy, plan.fabric, own, sizes, prices), *others)

@@ -1,25 +1,35 @@
-"""Reduction of the gradients of a plan: bucket size, and algorithm of each message."""
+"""Settings that a plan chooses for a found strategy: gradient buckets, micro-batches, algorithm of each message."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 from topoopt.base.workers import in_threads
 from topoopt.collectives import QUICKEST
-from topoopt.jobs import AUTO_BUCKET, BUCKET_SIZES, DDP_BUCKET_BYTES, Job, OperatorsWork
+from topoopt.jobs import (
+    AUTO_BUCKET,
+    AUTO_MICROBATCHES,
+    AUTOMATIC,
+    BUCKET_SIZES,
+    DDP_BUCKET_BYTES,
+    MICROBATCHES,
+    Job,
+    OperatorsWork,
+)
 from topoopt.plans import Baseline, GradientChoice
 from topoopt.routing import Fabric
 from topoopt.search.baselines import Fidelity, outcome_on, ringed
 from topoopt.search.candidates.candidate import Candidate, simulated
-from topoopt.simulation import SimResult
 
 LARGEST_TO_SETTLE = 256
 """Servers up to which all sizes of buckets are tried, here and on other fabrics, and an algorithm for each message. Of
 1,024 servers each simulation takes seconds of CPU time, and choosing algorithms half a minute: above, the default
 bucket or the largest is used, with rings."""
 
-WORTH_ANOTHER_BUCKET = 1e-3
-"""Fraction of the iteration time that a non-default bucket size must save to be chosen."""
+WORTH_CHANGING = MappingProxyType({"bucket_bytes": 1e-3, "microbatches": 0.01})
+"""Fraction of the iteration time that another than the default must save to be chosen."""
 
 WORTH_ALGORITHMS = 0.01
 """Fraction of the iteration time that an algorithm per message must save in simulation to be chosen over rings.
@@ -27,6 +37,10 @@ WORTH_ALGORITHMS = 0.01
 Broadcasts and trees of neighboring buckets overlap on links, where their time depends on the sharing: the other
 simulators see half a percent less of the savings in ``analytic``, or none. DLRM on 16 servers with 4 interfaces of
 100 Gb/s gains 0.5 % in ``analytic`` and 0.2 % in ``flow``, BERT on 16 gains 0.1 % and loses as much."""
+
+
+Times = tuple[tuple[int, float], ...]
+"""Value of a setting and iteration time with it."""
 
 
 def is_small(job: Job) -> bool:
@@ -54,44 +68,62 @@ def with_gradients_settled(job: Job, asked: Job, best: Candidate) -> tuple[Job, 
     """
     if not isinstance(job.work, OperatorsWork):
         return asked, best, GradientChoice()
-    best = best.whole()
-    tried: list[tuple[int, Job, SimResult]] = []
+    best, choice = best.whole(), GradientChoice()
     if job.settings.bucket_bytes == AUTO_BUCKET:
-        few = dict.fromkeys((job.settings.usual_bucket_bytes, max(BUCKET_SIZES)))
-        sizes = BUCKET_SIZES if is_small(job) else tuple(few)
-        jobs = [_with(job, bucket_bytes=size) for size in sizes]
-        tried = list(zip(sizes, jobs, in_threads(partial(_with_buckets, job, best), jobs), strict=True))
-        usual = job.settings.usual_bucket_bytes
-        _, job, result = min(tried, key=lambda row: _weighed_s(row[2].iteration_time_s, row[0], usual))
-        best = best.with_result(result, job)
-    times_s = tuple((size, result.iteration_time_s) for size, _, result in tried)
+        sizes = BUCKET_SIZES if is_small(job) else (DDP_BUCKET_BYTES, max(BUCKET_SIZES))
+        job, best, times_s = _settled_by(job, best, "bucket_bytes", sizes)
+        choice = replace(choice, bucket_times_s=times_s)
+    if job.settings.microbatches == AUTO_MICROBATCHES:
+        few, more = MICROBATCHES[:2], MICROBATCHES[2:]
+        job, best, times_s = _settled_by(job, best, "microbatches", few)
+        if is_small(job) and times_s[1][1] < times_s[0][1]:
+            job, best, times_s = _settled_by(job, best, "microbatches", more, times_s)
+        choice = replace(choice, microbatch_times_s=times_s)
     collective = asked.settings.collective
     if collective == job.settings.collective or (collective == QUICKEST and not is_small(job)):
-        return job, best, GradientChoice(times_s)
+        return job, best, choice
     job = _with(job, collective=collective)
     result = simulated(job, best.strategy, best.fabric)
     if collective != QUICKEST:
-        return job, best.with_result(result, job), GradientChoice(times_s)
-    choice = GradientChoice(times_s, best.time_s, result.iteration_time_s)
+        return job, best.with_result(result, job), choice
+    choice = replace(choice, rings_s=best.time_s, by_message_s=result.iteration_time_s)
     if not is_worth_it(result.iteration_time_s, best.time_s):
         return _with(job, collective="stepped"), best, choice
     return job, best.with_result(result, job), choice
 
 
-def _with_buckets(job: Job, best: Candidate, other: Job) -> SimResult:
-    same = other.settings.bucket_bytes == job.settings.usual_bucket_bytes
-    return best.result if same else simulated(other, best.strategy, best.fabric)
+def _settled_by(
+    job: Job, best: Candidate, name: str, values: Sequence[int], known: Times = ()
+) -> tuple[Job, Candidate, Times]:
+    """Return the job and candidate with the fastest value of a setting, and the time with each that was tried.
 
-
-def sizes_elsewhere(job: Job, gradients: GradientChoice) -> tuple[int, ...]:
-    """Return the buckets that are tried on other fabrics, where a plan has chosen its own: that one, and a far one.
-
-    That is 1 MiB, or 25 MiB where the plan has no larger ones.
+    ``known`` are the times with values tried before, of which the candidate has the best.
     """
-    if not gradients.bucket_times_s or not is_small(job):
+    jobs = [_with(job, **{name: value}) for value in values]
+    results = in_threads(best.result_again, jobs)
+    times_s = tuple((value, result.iteration_time_s) for value, result in zip(values, results, strict=True))
+    tried = [*zip(times_s, jobs, results, strict=True)]
+    if known:
+        tried.append(((getattr(job.settings, name), best.time_s), job, best.result))
+    _, job, result = min(tried, key=lambda row: _weighed_s(name, *row[0]))
+    return job, best.with_result(result, job), (*known, *times_s)
+
+
+def tried_elsewhere(job: Job, gradients: GradientChoice) -> tuple[Mapping[str, int], ...]:
+    """Return the settings that are tried on other fabrics, where a plan has chosen its own.
+
+    Of buckets that is 1 MiB, or 25 MiB where the plan has no larger ones; of micro-batches one, or two where the plan
+    has one.
+    """
+    if not is_small(job):
         return ()
-    own, small = job.settings.bucket_bytes, BUCKET_SIZES[1]
-    return own, DDP_BUCKET_BYTES if own <= small else small
+    tried = list[Mapping[str, int]]()
+    if gradients.bucket_times_s:
+        small = BUCKET_SIZES[1]
+        tried.append({"bucket_bytes": small if job.settings.bucket_bytes > small else DDP_BUCKET_BYTES})
+    if gradients.microbatch_times_s:
+        tried.append({"microbatches": 1 if job.settings.microbatches > 1 else 2})
+    return tuple(tried)
 
 
 def settled(job: Job, row: Baseline, fabric: Fabric, seed: int, fidelity: Fidelity) -> Baseline:
@@ -102,15 +134,14 @@ def settled(job: Job, row: Baseline, fabric: Fabric, seed: int, fidelity: Fideli
     if fabric.reconfiguration is not None:
         return row
     laid = ringed(job, row.strategy, fabric, seed)
-    if fidelity.bucket_sizes:
-        row = replace(row, bucket_bytes=job.settings.bucket_bytes)
-    for size in fidelity.bucket_sizes:
-        if size == row.bucket_bytes:
-            continue
-        other = outcome_on(_with(job, bucket_bytes=size), row.strategy, laid, fidelity.of_search)
-        now_s = _weighed_s(row.outcome.iteration_time_s, row.bucket_bytes or 0, DDP_BUCKET_BYTES)
-        if _weighed_s(other.iteration_time_s, size, DDP_BUCKET_BYTES) < now_s:
-            row = replace(row, outcome=other, bucket_bytes=size)
+    for change in fidelity.tried:
+        ((name, value),) = change.items()
+        own = getattr(job_of_baseline(job, row).settings, name)
+        other = outcome_on(_with(job_of_baseline(job, row), **change), row.strategy, laid, fidelity.of_search)
+        now_s = _weighed_s(name, own, row.outcome.iteration_time_s)
+        faster = _weighed_s(name, value, other.iteration_time_s) < now_s
+        own_or_new: dict[str, Any] = {name: value if faster else own}
+        row = replace(row, **own_or_new, outcome=other if faster else row.outcome)
     if fidelity.options.algorithm == QUICKEST and is_small(job):
         other = outcome_on(job_of_baseline(job, row), row.strategy, laid, fidelity)
         if is_worth_it(other.iteration_time_s, row.outcome.iteration_time_s):
@@ -118,13 +149,15 @@ def settled(job: Job, row: Baseline, fabric: Fabric, seed: int, fidelity: Fideli
     return row
 
 
-def _weighed_s(time_s: float, size_bytes: int, usual_bytes: int) -> float:
-    return time_s if size_bytes == usual_bytes else time_s * (1 + WORTH_ANOTHER_BUCKET)
+def _weighed_s(name: str, value: int, time_s: float) -> float:
+    """Return the time by which values of a setting are compared: another than the default must save something."""
+    return time_s if value == AUTOMATIC[name][1] else time_s * (1 + WORTH_CHANGING[name])
 
 
 def job_of_baseline(job: Job, row: Baseline) -> Job:
-    """Return the job of a plan with the buckets that a baseline has."""
-    return job if row.bucket_bytes is None else _with(job, bucket_bytes=row.bucket_bytes)
+    """Return the job of a plan with the buckets and micro-batches that a baseline has."""
+    own: dict[str, Any] = {name: getattr(row, name) for name in AUTOMATIC if getattr(row, name) is not None}
+    return _with(job, **own) if own else job
 
 
 @lru_cache(maxsize=16)

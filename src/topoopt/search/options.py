@@ -9,7 +9,7 @@ from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.workers import in_threads
 from topoopt.collectives import QUICKEST
 from topoopt.finder import LIFTED, STRIDES, FinderRules
-from topoopt.jobs import AUTO_BUCKET
+from topoopt.jobs import AUTO_BUCKET, AUTO_MICROBATCHES
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -98,7 +98,7 @@ class SearchOptions:
 
 PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
-        "default": {"bucket_bytes": AUTO_BUCKET, "collective": QUICKEST},
+        "default": {"bucket_bytes": AUTO_BUCKET, "microbatches": AUTO_MICROBATCHES, "collective": QUICKEST},
         "paper": {
             "degree_split": "proportional",
             "strides": "nearest",

@@ -16,7 +16,7 @@ from topoopt.base.answers import Progress, Provenance, fields_of, silent
 from topoopt.base.errors import TopoOptError
 from topoopt.base.workers import in_threads
 from topoopt.catalog import NETWORKS, OWN, Sizing, Table, compare, compared_by, sizings_of
-from topoopt.finder import DEGREE_SPLITS, FinderRules, layout_splits
+from topoopt.finder import DEGREE_SPLITS, LARGEST_MATRIX, FinderRules, layout_splits
 from topoopt.jobs import Job, TransformerWork, job_traffic
 from topoopt.plans import Baseline, Outcome, Plan, SearchRecord
 from topoopt.pricing import Pricing, network_bill, pricing_of
@@ -48,12 +48,13 @@ from topoopt.search.candidates.candidate import (
 from topoopt.search.candidates.optimality_gap import gap_parts
 from topoopt.search.candidates.wiring_choice import (
     MANY,
+    WHOLE,
     balanced,
     chosen_wiring,
     other_wirings,
     splits_to_try,
 )
-from topoopt.search.gradient_buckets import for_search, settled, sizes_elsewhere
+from topoopt.search.gradient_buckets import for_search, settled, tried_elsewhere
 from topoopt.search.operator_search import Draft, Found, drafts_for, search_operators, told
 from topoopt.search.options import SearchOptions
 from topoopt.search.rival_wirings import preference_s, rivals, settled_answer
@@ -215,7 +216,7 @@ def make_plan(
     starts, searched, record = SEARCHES[job.work.kind](job, options, on_progress, drafts_for(on_draft))
     best, looked_at = best_candidate(job, [*searched, *starts], balance=options.balance)
     searched_for, answer = job, settled_answer(job, asked, best)
-    fidelity = Fidelity(options=options_of(asked), bucket_sizes=sizes_elsewhere(answer.job, answer.gradients))
+    fidelity = Fidelity(options=options_of(asked), tried=tried_elsewhere(answer.job, answer.gradients))
     try:
         baselines, skipped = compare_job(
             answer.job, options, sizes, table, (starts[0].strategy, best.strategy), on_progress, fidelity
@@ -349,8 +350,10 @@ def best_candidate(
 
 
 def _rules(options: SearchOptions, traffic: Traffic, degree: int) -> list[FinderRules]:
-    """Return the rules with every degree split, the requested one first."""
+    """Return the rules with every degree split, the requested one first; without matchings of very many servers."""
     splits = splits_to_try(options, layout_splits(traffic, degree))
+    if traffic.servers > LARGEST_MATRIX and options.degree_split == SearchOptions().degree_split:
+        splits = (WHOLE,)
     return [replace(options.rules, degree_split=split) for split in splits]
 
 

@@ -111,7 +111,7 @@ class PortEstimate:
             servers=servers,
             global_batch=self.job.global_batch,
             memory_limit_bytes=float("inf"),
-            bucket_bytes=float(settings.usual_bucket_bytes),
+            bucket_bytes=float(settings.as_run.bucket_bytes),
             first_bucket_bytes=float(FIRST_BUCKET_BYTES),
             divisors=self.divisors,
             **self.arrays,

@@ -34,6 +34,7 @@ from topoopt.jobs import (
     operators_of,
     refuse_too_many_servers,
     requested_job,
+    scale_up_bandwidth_bps,
     training_job,
 )
 from topoopt.search.bounds.transfer_windows import moore_hops
@@ -290,7 +291,8 @@ def with_traces_read(request: JobRequest) -> JobRequest:
     """
     if not request.traffic or request.described is not None or not is_chakra(request.traffic):
         return request
-    return replace(request, described=chakra_recording(read_chakra(request.traffic)))
+    bandwidth_bps = scale_up_bandwidth_bps(request.cluster)
+    return replace(request, described=chakra_recording(read_chakra(request.traffic), bandwidth_bps))
 
 
 def overlooked(

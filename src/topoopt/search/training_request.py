@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from topoopt.base.errors import InvalidInput, check_known, unknown_name
 from topoopt.catalog import DEFAULT_ACCELERATOR, ClusterSpec, find_accelerator, reference_interfaces
 from topoopt.collectives import QUICKEST
-from topoopt.jobs import AUTO_BUCKET, DEFAULT_CLUSTER, JobRequest
+from topoopt.jobs import AUTO_BUCKET, AUTO_MICROBATCHES, DEFAULT_CLUSTER, JobRequest
 from topoopt.transformers import (
     ATTENTION_KERNELS,
     FRAMEWORKS,
@@ -145,7 +145,7 @@ def _refuse_operator_words(request: JobRequest) -> None:
 
 
 _RENAMED = {"embedding_bytes_factor": "embedding_factor", "bucket_bytes": "bucket"}
-_USUAL = {"bucket_bytes": AUTO_BUCKET, "collective": QUICKEST}
+_USUAL = {"bucket_bytes": AUTO_BUCKET, "microbatches": AUTO_MICROBATCHES, "collective": QUICKEST}
 """Default preset of operators; a transformer has its own buckets and collectives."""
 
 

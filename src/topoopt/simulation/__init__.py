@@ -1,122 +1,132 @@
 """Iteration time of a task graph on a fabric, at several fidelities."""
 
-from topoopt.simulation.analytic.simulator import compute_finish_s as compute_finish_s
-from topoopt.simulation.analytic.simulator import time_without_rounds_s as time_without_rounds_s
-from topoopt.simulation.analytic.task_run import EVENTS as EVENTS
-from topoopt.simulation.analytic.task_run import READY as READY
-from topoopt.simulation.analytic.task_run import TaskRun as TaskRun
-from topoopt.simulation.analytic.task_run import make_task_run as make_task_run
-from topoopt.simulation.analytic.task_run_kernel import end_task as end_task
-from topoopt.simulation.analytic.task_run_kernel import next_event as next_event
-from topoopt.simulation.analytic.task_run_kernel import queue_for_device as queue_for_device
-from topoopt.simulation.analytic.task_run_kernel import run_devices as run_devices
-from topoopt.simulation.analytic.task_run_kernel import schedule as schedule
-from topoopt.simulation.chakra.from_task_graph import ChakraFiles as ChakraFiles
-from topoopt.simulation.chakra.from_task_graph import chakra_files as chakra_files
-from topoopt.simulation.chakra.read import chakra_recording as chakra_recording
-from topoopt.simulation.chakra.read import is_chakra as is_chakra
-from topoopt.simulation.chakra.read import read_chakra as read_chakra
-from topoopt.simulation.flexnet.fabric import flexnet_fabric as flexnet_fabric
-from topoopt.simulation.flexnet.graph import FlexNetGraph as FlexNetGraph
-from topoopt.simulation.flexnet.read import parse_fbuf as parse_fbuf
-from topoopt.simulation.flexnet.read import read_fbuf as read_fbuf
-from topoopt.simulation.flexnet.task_graph import flexnet_graph as flexnet_graph
-from topoopt.simulation.flexnet.task_graph import flexnet_task_graph as flexnet_task_graph
-from topoopt.simulation.flexnet.write import fbuf_bytes as fbuf_bytes
-from topoopt.simulation.flexnet.write import write_fbuf as write_fbuf
-from topoopt.simulation.flows.flows import Flows as Flows
-from topoopt.simulation.flows.flows import make_flows as make_flows
-from topoopt.simulation.flows.flows import pair_demands as pair_demands
-from topoopt.simulation.flows.mltcp_weight import DECREASING as DECREASING
-from topoopt.simulation.flows.mltcp_weight import FAIR as FAIR
-from topoopt.simulation.flows.mltcp_weight import FORMS as FORMS
-from topoopt.simulation.flows.mltcp_weight import Aggressiveness as Aggressiveness
-from topoopt.simulation.fluid.engine_kernel import FLUID_STAMP as FLUID_STAMP
-from topoopt.simulation.fluid.engine_kernel import TIE as TIE
-from topoopt.simulation.fluid.engine_kernel import fill as fill
-from topoopt.simulation.fluid.engine_kernel import insert as insert
-from topoopt.simulation.fluid.engine_kernel import list_class as list_class
-from topoopt.simulation.fluid.engine_kernel import reweigh as reweigh
-from topoopt.simulation.fluid.engine_kernel import strike_class as strike_class
-from topoopt.simulation.fluid.state import ACTIVE as ACTIVE
-from topoopt.simulation.fluid.state import SHORT as SHORT
-from topoopt.simulation.fluid.state import Links as Links
-from topoopt.simulation.fluid.state import Sharing as Sharing
-from topoopt.simulation.fluid.state import make_links as make_links
-from topoopt.simulation.fluid.state import make_sharing as make_sharing
-from topoopt.simulation.jobs.merged_jobs import PLACEMENTS as PLACEMENTS
-from topoopt.simulation.jobs.merged_jobs import MergedJobs as MergedJobs
-from topoopt.simulation.jobs.merged_jobs import Placement as Placement
-from topoopt.simulation.jobs.merged_jobs import merge_jobs as merge_jobs
-from topoopt.simulation.jobs.merged_jobs import place_jobs as place_jobs
-from topoopt.simulation.jobs.merged_jobs import placed_groups as placed_groups
-from topoopt.simulation.jobs.run_simulation import simulate_job as simulate_job
-from topoopt.simulation.jobs.run_simulation import simulate_jobs as simulate_jobs
-from topoopt.simulation.jobs.simulated_job import FabricChoice as FabricChoice
-from topoopt.simulation.jobs.simulated_job import SimulatedJob as SimulatedJob
-from topoopt.simulation.jobs.simulated_job import is_fbuf as is_fbuf
-from topoopt.simulation.jobs.simulated_job import job_of_chakra as job_of_chakra
-from topoopt.simulation.jobs.simulated_job import job_of_fbuf as job_of_fbuf
-from topoopt.simulation.jobs.simulated_job import named_fabric as named_fabric
-from topoopt.simulation.jobs.simulated_job import own_fabric as own_fabric
-from topoopt.simulation.jobs.slowdown import JobsTogether as JobsTogether
-from topoopt.simulation.jobs.slowdown import simulate_together as simulate_together
-from topoopt.simulation.link_counters import CounterReader as CounterReader
-from topoopt.simulation.link_counters import FlowRow as FlowRow
-from topoopt.simulation.link_counters import LinkCounters as LinkCounters
-from topoopt.simulation.link_counters import flow_rows as flow_rows
-from topoopt.simulation.link_counters import flow_table as flow_table
-from topoopt.simulation.link_counters import link_counters as link_counters
-from topoopt.simulation.options import Report as Report
-from topoopt.simulation.options import SimulationOptions as SimulationOptions
-from topoopt.simulation.options import collective_options as collective_options
-from topoopt.simulation.packet.options import ACKS as ACKS
-from topoopt.simulation.packet.options import COMPATIBILITIES as COMPATIBILITIES
-from topoopt.simulation.packet.options import CONNECTIONS as CONNECTIONS
-from topoopt.simulation.packet.options import PATH_CHOICES as PATH_CHOICES
-from topoopt.simulation.packet.options import PROGRESS_OF as PROGRESS_OF
-from topoopt.simulation.packet.options import RECOVERIES as RECOVERIES
-from topoopt.simulation.packet.options import TOTALS as TOTALS
-from topoopt.simulation.packet.options import TRANSPORTS as TRANSPORTS
-from topoopt.simulation.packet.options import UNBOUNDED_PACKETS as UNBOUNDED_PACKETS
-from topoopt.simulation.packet.options import LinkFailure as LinkFailure
-from topoopt.simulation.packet.options import PacketOptions as PacketOptions
-from topoopt.simulation.packet.options import Transport as Transport
-from topoopt.simulation.pipeline.closed_form import PipelinedTime as PipelinedTime
-from topoopt.simulation.pipeline.closed_form import compute_and_bubble as compute_and_bubble
-from topoopt.simulation.pipeline.closed_form import free_time_s as free_time_s
-from topoopt.simulation.pipeline.closed_form import inside_servers_s as inside_servers_s
-from topoopt.simulation.pipeline.closed_form import pipelined_time as pipelined_time
-from topoopt.simulation.pipeline.steady import AtLeast as AtLeast
-from topoopt.simulation.pipeline.steady import analytic_flows as analytic_flows
-from topoopt.simulation.pipeline.steady import analytic_step as analytic_step
-from topoopt.simulation.pipeline.steady import simulated_flows as simulated_flows
-from topoopt.simulation.pipeline.task_graph import pipeline_task_graph as pipeline_task_graph
-from topoopt.simulation.result import CollectiveChoice as CollectiveChoice
-from topoopt.simulation.result import FlowTable as FlowTable
-from topoopt.simulation.result import PacketStatistics as PacketStatistics
-from topoopt.simulation.result import SimResult as SimResult
-from topoopt.simulation.result import TimelineRow as TimelineRow
-from topoopt.simulation.result import timeline as timeline
-from topoopt.simulation.simulation import LinkRow as LinkRow
-from topoopt.simulation.simulation import Simulation as Simulation
-from topoopt.simulation.simulation import chrome_trace as chrome_trace
-from topoopt.simulation.simulation import link_statistics as link_statistics
-from topoopt.simulation.simulators import AUTO as AUTO
-from topoopt.simulation.simulators import SIMULATORS as SIMULATORS
-from topoopt.simulation.simulators import Choice as Choice
-from topoopt.simulation.simulators import ExpectedError as ExpectedError
-from topoopt.simulation.simulators import Simulator as Simulator
-from topoopt.simulation.simulators import choose_and_simulate as choose_and_simulate
-from topoopt.simulation.simulators import expected_error as expected_error
-from topoopt.simulation.simulators import simulate as simulate
-from topoopt.simulation.task_graph import COLLECTIVE as COLLECTIVE
-from topoopt.simulation.task_graph import COLLECTIVES as COLLECTIVES
-from topoopt.simulation.task_graph import COMPUTE as COMPUTE
-from topoopt.simulation.task_graph import PHASES as PHASES
-from topoopt.simulation.task_graph import TRANSFER as TRANSFER
-from topoopt.simulation.task_graph import TaskGraph as TaskGraph
-from topoopt.simulation.task_graph import TaskRows as TaskRows
-from topoopt.simulation.task_graph import task_graph_from_edges as task_graph_from_edges
-from topoopt.simulation.tasks.build_task_graph import FIRST_BUCKET_BYTES as FIRST_BUCKET_BYTES
-from topoopt.simulation.tasks.build_task_graph import build_task_graph as build_task_graph
+from typing import TYPE_CHECKING
+
+from topoopt.base.lazy_face import hand_on_lazily
+
+if TYPE_CHECKING:
+    from topoopt.simulation.analytic.simulator import compute_finish_s as compute_finish_s
+    from topoopt.simulation.analytic.simulator import time_without_rounds_s as time_without_rounds_s
+    from topoopt.simulation.analytic.task_run import EVENTS as EVENTS
+    from topoopt.simulation.analytic.task_run import READY as READY
+    from topoopt.simulation.analytic.task_run import TaskRun as TaskRun
+    from topoopt.simulation.analytic.task_run import make_task_run as make_task_run
+    from topoopt.simulation.analytic.task_run_kernel import end_task as end_task
+    from topoopt.simulation.analytic.task_run_kernel import next_event as next_event
+    from topoopt.simulation.analytic.task_run_kernel import queue_for_device as queue_for_device
+    from topoopt.simulation.analytic.task_run_kernel import run_devices as run_devices
+    from topoopt.simulation.analytic.task_run_kernel import schedule as schedule
+    from topoopt.simulation.chakra.from_task_graph import ChakraFiles as ChakraFiles
+    from topoopt.simulation.chakra.from_task_graph import chakra_files as chakra_files
+    from topoopt.simulation.chakra.read import chakra_recording as chakra_recording
+    from topoopt.simulation.chakra.read import is_chakra as is_chakra
+    from topoopt.simulation.chakra.read import read_chakra as read_chakra
+    from topoopt.simulation.flexnet.fabric import flexnet_fabric as flexnet_fabric
+    from topoopt.simulation.flexnet.graph import FlexNetGraph as FlexNetGraph
+    from topoopt.simulation.flexnet.read import parse_fbuf as parse_fbuf
+    from topoopt.simulation.flexnet.read import read_fbuf as read_fbuf
+    from topoopt.simulation.flexnet.task_graph import flexnet_graph as flexnet_graph
+    from topoopt.simulation.flexnet.task_graph import flexnet_task_graph as flexnet_task_graph
+    from topoopt.simulation.flexnet.write import fbuf_bytes as fbuf_bytes
+    from topoopt.simulation.flexnet.write import write_fbuf as write_fbuf
+    from topoopt.simulation.flows.flows import Flows as Flows
+    from topoopt.simulation.flows.flows import make_flows as make_flows
+    from topoopt.simulation.flows.flows import pair_demands as pair_demands
+    from topoopt.simulation.flows.mltcp_weight import DECREASING as DECREASING
+    from topoopt.simulation.flows.mltcp_weight import FAIR as FAIR
+    from topoopt.simulation.flows.mltcp_weight import FORMS as FORMS
+    from topoopt.simulation.flows.mltcp_weight import Aggressiveness as Aggressiveness
+    from topoopt.simulation.fluid.engine_kernel import FLUID_STAMP as FLUID_STAMP
+    from topoopt.simulation.fluid.filling_kernel import TIE as TIE
+    from topoopt.simulation.fluid.filling_kernel import fill as fill
+    from topoopt.simulation.fluid.filling_kernel import insert as insert
+    from topoopt.simulation.fluid.filling_kernel import list_class as list_class
+    from topoopt.simulation.fluid.filling_kernel import reweigh as reweigh
+    from topoopt.simulation.fluid.filling_kernel import strike_class as strike_class
+    from topoopt.simulation.fluid.state import ACTIVE as ACTIVE
+    from topoopt.simulation.fluid.state import SHORT as SHORT
+    from topoopt.simulation.fluid.state import Links as Links
+    from topoopt.simulation.fluid.state import Sharing as Sharing
+    from topoopt.simulation.fluid.state import make_links as make_links
+    from topoopt.simulation.fluid.state import make_sharing as make_sharing
+    from topoopt.simulation.jobs.merged_jobs import PLACEMENTS as PLACEMENTS
+    from topoopt.simulation.jobs.merged_jobs import MergedJobs as MergedJobs
+    from topoopt.simulation.jobs.merged_jobs import Placement as Placement
+    from topoopt.simulation.jobs.merged_jobs import merge_jobs as merge_jobs
+    from topoopt.simulation.jobs.merged_jobs import place_jobs as place_jobs
+    from topoopt.simulation.jobs.merged_jobs import placed_groups as placed_groups
+    from topoopt.simulation.jobs.run_simulation import simulate_job as simulate_job
+    from topoopt.simulation.jobs.run_simulation import simulate_jobs as simulate_jobs
+    from topoopt.simulation.jobs.simulated_job import FabricChoice as FabricChoice
+    from topoopt.simulation.jobs.simulated_job import SimulatedJob as SimulatedJob
+    from topoopt.simulation.jobs.simulated_job import is_fbuf as is_fbuf
+    from topoopt.simulation.jobs.simulated_job import job_of_chakra as job_of_chakra
+    from topoopt.simulation.jobs.simulated_job import job_of_fbuf as job_of_fbuf
+    from topoopt.simulation.jobs.simulated_job import job_of_workload as job_of_workload
+    from topoopt.simulation.jobs.simulated_job import named_fabric as named_fabric
+    from topoopt.simulation.jobs.simulated_job import own_fabric as own_fabric
+    from topoopt.simulation.jobs.slowdown import JobsTogether as JobsTogether
+    from topoopt.simulation.jobs.slowdown import simulate_together as simulate_together
+    from topoopt.simulation.link_counters import CounterReader as CounterReader
+    from topoopt.simulation.link_counters import FlowRow as FlowRow
+    from topoopt.simulation.link_counters import LinkCounters as LinkCounters
+    from topoopt.simulation.link_counters import flow_rows as flow_rows
+    from topoopt.simulation.link_counters import flow_table as flow_table
+    from topoopt.simulation.link_counters import link_counters as link_counters
+    from topoopt.simulation.options import Report as Report
+    from topoopt.simulation.options import SimulationOptions as SimulationOptions
+    from topoopt.simulation.options import collective_options as collective_options
+    from topoopt.simulation.packet.options import ACKS as ACKS
+    from topoopt.simulation.packet.options import COMPATIBILITIES as COMPATIBILITIES
+    from topoopt.simulation.packet.options import CONNECTIONS as CONNECTIONS
+    from topoopt.simulation.packet.options import PATH_CHOICES as PATH_CHOICES
+    from topoopt.simulation.packet.options import PROGRESS_OF as PROGRESS_OF
+    from topoopt.simulation.packet.options import RECOVERIES as RECOVERIES
+    from topoopt.simulation.packet.options import TOTALS as TOTALS
+    from topoopt.simulation.packet.options import TRANSPORTS as TRANSPORTS
+    from topoopt.simulation.packet.options import UNBOUNDED_PACKETS as UNBOUNDED_PACKETS
+    from topoopt.simulation.packet.options import LinkFailure as LinkFailure
+    from topoopt.simulation.packet.options import PacketOptions as PacketOptions
+    from topoopt.simulation.packet.options import Transport as Transport
+    from topoopt.simulation.pipeline.closed_form import PipelinedTime as PipelinedTime
+    from topoopt.simulation.pipeline.closed_form import compute_and_bubble as compute_and_bubble
+    from topoopt.simulation.pipeline.closed_form import free_time_s as free_time_s
+    from topoopt.simulation.pipeline.closed_form import inside_servers_s as inside_servers_s
+    from topoopt.simulation.pipeline.closed_form import pipelined_time as pipelined_time
+    from topoopt.simulation.pipeline.steady import AtLeast as AtLeast
+    from topoopt.simulation.pipeline.steady import analytic_flows as analytic_flows
+    from topoopt.simulation.pipeline.steady import analytic_step as analytic_step
+    from topoopt.simulation.pipeline.steady import simulated_flows as simulated_flows
+    from topoopt.simulation.pipeline.task_graph import pipeline_task_graph as pipeline_task_graph
+    from topoopt.simulation.result import CollectiveChoice as CollectiveChoice
+    from topoopt.simulation.result import FlowTable as FlowTable
+    from topoopt.simulation.result import Folded as Folded
+    from topoopt.simulation.result import PacketStatistics as PacketStatistics
+    from topoopt.simulation.result import SimResult as SimResult
+    from topoopt.simulation.result import TimelineRow as TimelineRow
+    from topoopt.simulation.result import timeline as timeline
+    from topoopt.simulation.simulation import LinkRow as LinkRow
+    from topoopt.simulation.simulation import Simulation as Simulation
+    from topoopt.simulation.simulation import chrome_trace as chrome_trace
+    from topoopt.simulation.simulation import link_statistics as link_statistics
+    from topoopt.simulation.simulators import AUTO as AUTO
+    from topoopt.simulation.simulators import SIMULATORS as SIMULATORS
+    from topoopt.simulation.simulators import Choice as Choice
+    from topoopt.simulation.simulators import ExpectedError as ExpectedError
+    from topoopt.simulation.simulators import Simulator as Simulator
+    from topoopt.simulation.simulators import choose_and_simulate as choose_and_simulate
+    from topoopt.simulation.simulators import expected_error as expected_error
+    from topoopt.simulation.simulators import simulate as simulate
+    from topoopt.simulation.task_graph import COLLECTIVE as COLLECTIVE
+    from topoopt.simulation.task_graph import COLLECTIVES as COLLECTIVES
+    from topoopt.simulation.task_graph import COMPUTE as COMPUTE
+    from topoopt.simulation.task_graph import PHASES as PHASES
+    from topoopt.simulation.task_graph import TRANSFER as TRANSFER
+    from topoopt.simulation.task_graph import TaskGraph as TaskGraph
+    from topoopt.simulation.task_graph import TaskRows as TaskRows
+    from topoopt.simulation.task_graph import task_graph_from_edges as task_graph_from_edges
+    from topoopt.simulation.tasks.build_task_graph import FIRST_BUCKET_BYTES as FIRST_BUCKET_BYTES
+    from topoopt.simulation.tasks.build_task_graph import IterationCosts as IterationCosts
+    from topoopt.simulation.tasks.build_task_graph import build_task_graph as build_task_graph
+
+__all__ = hand_on_lazily(__name__)  # noqa: PLE0605 - the names above

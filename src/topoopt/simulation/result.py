@@ -157,6 +157,35 @@ class LeftOut:
     drift: float
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Folded:
+    """Replicas of which only some were simulated.
+
+    Attributes
+    ----------
+    simulated, replicas : int
+        Replicas that the task graph has, and all there are.
+    exact : bool
+        Whether the others do the same on links of their own. If not, those simulated wait longest for the links
+        that they share, and the bytes of others on these are a stretch of their transfers.
+    copies : float64 array, shape (servers,)
+        Servers that send what a server of the simulated replicas sends, itself included; 1 where that is not exact.
+    """
+
+    simulated: int
+    replicas: int
+    exact: bool
+    copies: Floats
+
+    @property
+    def words(self) -> str:
+        """Which replicas were simulated, and what is known of the others."""
+        some = f"{self.simulated:,} of {self.replicas:,} replicas simulated"
+        if self.exact:
+            return f"{some}: the others do the same"
+        return f"{some}, which wait longest for links; what others send over these goes first, which is not exact"
+
+
 ROUNDING = 1e-12
 """Part of a time that sums of its pieces may miss by."""
 
@@ -194,6 +223,8 @@ class SimResult:
         Algorithms of the collectives, if the options request others than the ring.
     left_out : LeftOut, optional
         Micro-batches that the graph does not have, though bytes and times of the iteration count them.
+    folded : Folded, optional
+        Replicas that the graph does not have, though bytes count them.
     """
 
     simulator: str
@@ -211,6 +242,7 @@ class SimResult:
     flows: FlowTable | None = None
     algorithms: tuple[CollectiveChoice, ...] = ()
     left_out: LeftOut | None = None
+    folded: Folded | None = None
 
     @cached_property
     def iteration_time_s(self) -> float:

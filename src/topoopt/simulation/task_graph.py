@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import connected_components
 
 from topoopt.base.arrays import Floats, Ints, Ints32, entries_of, owners, pointer
 from topoopt.base.errors import InvalidInput
@@ -294,6 +292,9 @@ def _check_range(graph: TaskGraph, bad: NDArray[np.bool_], name: str) -> None:
 
 def find_cycle(graph: TaskGraph) -> tuple[int, ...]:
     """Return tasks that form a circle, each waiting for the one before it, or nothing."""
+    from scipy.sparse import csr_matrix  # noqa: PLC0415 - slow to import
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - slow to import
+
     tasks = len(graph)
     if not tasks:
         return ()

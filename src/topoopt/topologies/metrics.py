@@ -162,7 +162,14 @@ def trees_to(topology: Topology, roots: Ints) -> Trees:
 
 
 def hops_from(topology: Topology, sources: Ints) -> Ints32:
-    """Return the hops from each source to each node, shape (sources, nodes); -1 where there is no path."""
+    """Return the hops from each source to each node, shape (sources, nodes); -1 where there is no path.
+
+    Along strides they are those from one node, turned.
+    """
+    if topology.offsets and len(sources) > 1:
+        whole = np.tile(trees_from(topology, np.zeros(1, np.int64)).hops[0], 2)
+        rows = np.lib.stride_tricks.sliding_window_view(whole, topology.nodes)
+        return np.ascontiguousarray(rows[-np.asarray(sources) % topology.nodes])
     blocks = np.array_split(sources, 1 + len(sources) * topology.nodes // _BREADTH_FIRST_ROWS_AT_ONCE)
     return np.concatenate([trees_from(topology, block).hops for block in blocks])
 

@@ -1,147 +1,154 @@
 """Transformer training jobs: configurations, communication, memory, step times in closed form, calibration."""
 
-from topoopt.transformers.calibration_file import find_calibration as find_calibration
-from topoopt.transformers.calibration_file import named_calibration as named_calibration
-from topoopt.transformers.calibration_file import read_calibration as read_calibration
-from topoopt.transformers.calibration_file import starting_calibration as starting_calibration
-from topoopt.transformers.calibration_file import write_calibration as write_calibration
-from topoopt.transformers.communication.iteration import communications as communications
-from topoopt.transformers.communication.message import KINDS as KINDS
-from topoopt.transformers.communication.message import Communication as Communication
-from topoopt.transformers.communication.message import expected_places as expected_places
-from topoopt.transformers.communication.rank_traffic import KindRow as KindRow
-from topoopt.transformers.communication.rank_traffic import RankRow as RankRow
-from topoopt.transformers.communication.rank_traffic import RankTraffic as RankTraffic
-from topoopt.transformers.communication.rank_traffic import kind_rows as kind_rows
-from topoopt.transformers.communication.rank_traffic import rank_matrix as rank_matrix
-from topoopt.transformers.communication.rank_traffic import rank_rows as rank_rows
-from topoopt.transformers.communication.rank_traffic import server_matrix as server_matrix
-from topoopt.transformers.communication.rank_traffic import server_traffic as server_traffic
-from topoopt.transformers.communication.ranks import GROUP_KINDS as GROUP_KINDS
-from topoopt.transformers.communication.ranks import ORDER as ORDER
-from topoopt.transformers.communication.ranks import RankParameters as RankParameters
-from topoopt.transformers.communication.ranks import Ranks as Ranks
-from topoopt.transformers.communication.ranks import place_ranks as place_ranks
-from topoopt.transformers.communication.ranks import rank_numbers as rank_numbers
-from topoopt.transformers.communication.ranks import rank_parameters as rank_parameters
-from topoopt.transformers.communication.ranks import trained_parameters as trained_parameters
-from topoopt.transformers.configuration import COUNTS_FROM_ZERO as COUNTS_FROM_ZERO
-from topoopt.transformers.configuration import EXCHANGES as EXCHANGES
-from topoopt.transformers.configuration import LARGEST_COUNT as LARGEST_COUNT
-from topoopt.transformers.configuration import RECOMPUTATIONS as RECOMPUTATIONS
-from topoopt.transformers.configuration import RECOMPUTED_PARTS as RECOMPUTED_PARTS
-from topoopt.transformers.configuration import SCHEDULES as SCHEDULES
-from topoopt.transformers.configuration import STORED_PRECISIONS as STORED_PRECISIONS
-from topoopt.transformers.configuration import Configuration as Configuration
-from topoopt.transformers.configuration import part_bit as part_bit
-from topoopt.transformers.configuration import recomputation_bits as recomputation_bits
-from topoopt.transformers.configuration import recomputation_word as recomputation_word
-from topoopt.transformers.configuration import unusual_fields as unusual_fields
-from topoopt.transformers.configuration_check import check_configuration as check_configuration
-from topoopt.transformers.configuration_table import Bools as Bools
-from topoopt.transformers.configuration_table import ConfigurationTable as ConfigurationTable
-from topoopt.transformers.configuration_table import configuration_table as configuration_table
-from topoopt.transformers.configuration_table import table_of_columns as table_of_columns
-from topoopt.transformers.configuration_table import take_rows as take_rows
-from topoopt.transformers.defaults import recomputations as recomputations
-from topoopt.transformers.defaults import usual_batch as usual_batch
-from topoopt.transformers.defaults import usual_configuration as usual_configuration
-from topoopt.transformers.defaults import usual_precision as usual_precision
-from topoopt.transformers.degrees import chunk_counts as chunk_counts
-from topoopt.transformers.degrees import chunk_layers as chunk_layers
-from topoopt.transformers.degrees import divisors as divisors
-from topoopt.transformers.estimate import Estimate as Estimate
-from topoopt.transformers.estimate import Remedy as Remedy
-from topoopt.transformers.estimate import estimate_configuration as estimate_configuration
-from topoopt.transformers.estimate import with_least_recomputation as with_least_recomputation
-from topoopt.transformers.expert_load_file import find_loads as find_loads
-from topoopt.transformers.expert_load_file import read_loads as read_loads
-from topoopt.transformers.expert_loads import ExpertLoads as ExpertLoads
-from topoopt.transformers.expert_loads import expert_layers as expert_layers
-from topoopt.transformers.expert_loads import fit_transition as fit_transition
-from topoopt.transformers.expert_loads import loads_at as loads_at
-from topoopt.transformers.expert_loads import loads_over_iterations as loads_over_iterations
-from topoopt.transformers.expert_loads import predict_loads as predict_loads
-from topoopt.transformers.expert_loads import rank_shares as rank_shares
-from topoopt.transformers.expert_loads import taken_shares as taken_shares
-from topoopt.transformers.expert_loads import token_matrix as token_matrix
-from topoopt.transformers.expert_loads import uniform_loads as uniform_loads
-from topoopt.transformers.expert_loads import zipf_loads as zipf_loads
-from topoopt.transformers.memory.accelerator import ATTENTION_KERNELS as ATTENTION_KERNELS
-from topoopt.transformers.memory.accelerator import MEMORY_CAUSES as MEMORY_CAUSES
-from topoopt.transformers.memory.accelerator import MemoryColumns as MemoryColumns
-from topoopt.transformers.memory.accelerator import common_of as common_of
-from topoopt.transformers.memory.accelerator import memory as memory
-from topoopt.transformers.memory.accelerator import stage_memory as stage_memory
-from topoopt.transformers.memory.activations import layer_activations as layer_activations
-from topoopt.transformers.memory.frameworks import FRAMEWORKS as FRAMEWORKS
-from topoopt.transformers.memory.frameworks import Framework as Framework
-from topoopt.transformers.memory.frameworks import find_framework as find_framework
-from topoopt.transformers.memory.frameworks import shared_by as shared_by
-from topoopt.transformers.memory.frameworks import usual_framework as usual_framework
-from topoopt.transformers.memory.frameworks import weighed_s as weighed_s
-from topoopt.transformers.memory.pipeline_stages import count_in_flight as count_in_flight
-from topoopt.transformers.pipeline_chunks import chunk_times as chunk_times
-from topoopt.transformers.pipelined_step import make_pipelined_step as make_pipelined_step
-from topoopt.transformers.pipelined_step import pipelined_step as pipelined_step
-from topoopt.transformers.profiled_calibration import ProfiledCalibration as ProfiledCalibration
-from topoopt.transformers.profiled_calibration import profiled_calibration as profiled_calibration
-from topoopt.transformers.search.choices import Choices as Choices
-from topoopt.transformers.search.choices import Limits as Limits
-from topoopt.transformers.search.choices import fixed_fields as fixed_fields
-from topoopt.transformers.search.choices import usual_choices as usual_choices
-from topoopt.transformers.search.published_practice import published_layouts as published_layouts
-from topoopt.transformers.search.ranking import in_short as in_short
-from topoopt.transformers.search.ranking import search_configurations as search_configurations
-from topoopt.transformers.search.request import SearchRequest as SearchRequest
-from topoopt.transformers.search.request import enumerate_configurations as enumerate_configurations
-from topoopt.transformers.search.result import SPLIT as SPLIT
-from topoopt.transformers.search.result import ConfigurationSearch as ConfigurationSearch
-from topoopt.transformers.search.result import NotSearched as NotSearched
-from topoopt.transformers.search.search_coverage import left_out as left_out
-from topoopt.transformers.step_time.apnet24 import Apnet24 as Apnet24
-from topoopt.transformers.step_time.apnet24 import apnet24 as apnet24
-from topoopt.transformers.step_time.apnet24 import apnet24_settings as apnet24_settings
-from topoopt.transformers.step_time.calibration import ATTENTIONS as ATTENTIONS
-from topoopt.transformers.step_time.calibration import ATTENTIONS_OF_RUNS as ATTENTIONS_OF_RUNS
-from topoopt.transformers.step_time.calibration import GRADES as GRADES
-from topoopt.transformers.step_time.calibration import PARAMETERS as PARAMETERS
-from topoopt.transformers.step_time.calibration import Bounds as Bounds
-from topoopt.transformers.step_time.calibration import Calibration as Calibration
-from topoopt.transformers.step_time.calibration import Quality as Quality
-from topoopt.transformers.step_time.calibration import are_alike as are_alike
-from topoopt.transformers.step_time.calibration import calibration_quality as calibration_quality
-from topoopt.transformers.step_time.calibration import peak_rates as peak_rates
-from topoopt.transformers.step_time.calibration import rounded as rounded
-from topoopt.transformers.step_time.calibration import without_overlap as without_overlap
-from topoopt.transformers.step_time.calibration import written_accelerator as written_accelerator
-from topoopt.transformers.step_time.case import Case as Case
-from topoopt.transformers.step_time.closed_form import STEP_PARTS as STEP_PARTS
-from topoopt.transformers.step_time.closed_form import ChunkTimes as ChunkTimes
-from topoopt.transformers.step_time.closed_form import StepTimes as StepTimes
-from topoopt.transformers.step_time.closed_form import estimate as estimate
-from topoopt.transformers.step_time.closed_form import model_flops as model_flops
-from topoopt.transformers.step_time.closed_form import step_times as step_times
-from topoopt.transformers.step_time.collective_time import Links as Links
-from topoopt.transformers.step_time.collective_time import Machine as Machine
-from topoopt.transformers.step_time.collective_time import allreduce_s as allreduce_s
-from topoopt.transformers.step_time.collective_time import machine_of as machine_of
-from topoopt.transformers.step_time.collective_time import sixteen_bit_flops as sixteen_bit_flops
-from topoopt.transformers.step_time.collective_time import stacked_machines as stacked_machines
-from topoopt.transformers.step_time.mfu import FLOPS_DEFINITIONS as FLOPS_DEFINITIONS
-from topoopt.transformers.step_time.mfu import flops_per_iteration as flops_per_iteration
-from topoopt.transformers.step_time.mfu import iteration_flops as iteration_flops
-from topoopt.transformers.step_time.mfu import mfu as mfu
-from topoopt.transformers.step_time.shapes import Shapes as Shapes
-from topoopt.transformers.step_time.shapes import shapes_of as shapes_of
-from topoopt.transformers.step_time.shapes import stacked_shapes as stacked_shapes
-from topoopt.transformers.system import GATHERS as GATHERS
-from topoopt.transformers.system import LARGEST_SERVER as LARGEST_SERVER
-from topoopt.transformers.system import UNFUSED_PARTS as UNFUSED_PARTS
-from topoopt.transformers.system import OwnedCluster as OwnedCluster
-from topoopt.transformers.system import System as System
-from topoopt.transformers.system import accelerators_of_a_server as accelerators_of_a_server
-from topoopt.transformers.system import owned_cluster as owned_cluster
-from topoopt.transformers.system import system_of as system_of
-from topoopt.transformers.system import unfused_bits as unfused_bits
-from topoopt.transformers.system import usual_system as usual_system
+from typing import TYPE_CHECKING
+
+from topoopt.base.lazy_face import hand_on_lazily
+
+if TYPE_CHECKING:
+    from topoopt.transformers.calibration_file import find_calibration as find_calibration
+    from topoopt.transformers.calibration_file import named_calibration as named_calibration
+    from topoopt.transformers.calibration_file import read_calibration as read_calibration
+    from topoopt.transformers.calibration_file import starting_calibration as starting_calibration
+    from topoopt.transformers.calibration_file import write_calibration as write_calibration
+    from topoopt.transformers.communication.iteration import communications as communications
+    from topoopt.transformers.communication.message import KINDS as KINDS
+    from topoopt.transformers.communication.message import Communication as Communication
+    from topoopt.transformers.communication.message import expected_places as expected_places
+    from topoopt.transformers.communication.rank_traffic import KindRow as KindRow
+    from topoopt.transformers.communication.rank_traffic import RankRow as RankRow
+    from topoopt.transformers.communication.rank_traffic import RankTraffic as RankTraffic
+    from topoopt.transformers.communication.rank_traffic import kind_rows as kind_rows
+    from topoopt.transformers.communication.rank_traffic import rank_matrix as rank_matrix
+    from topoopt.transformers.communication.rank_traffic import rank_rows as rank_rows
+    from topoopt.transformers.communication.rank_traffic import server_matrix as server_matrix
+    from topoopt.transformers.communication.rank_traffic import server_traffic as server_traffic
+    from topoopt.transformers.communication.ranks import GROUP_KINDS as GROUP_KINDS
+    from topoopt.transformers.communication.ranks import ORDER as ORDER
+    from topoopt.transformers.communication.ranks import RankParameters as RankParameters
+    from topoopt.transformers.communication.ranks import Ranks as Ranks
+    from topoopt.transformers.communication.ranks import place_ranks as place_ranks
+    from topoopt.transformers.communication.ranks import rank_numbers as rank_numbers
+    from topoopt.transformers.communication.ranks import rank_parameters as rank_parameters
+    from topoopt.transformers.communication.ranks import trained_parameters as trained_parameters
+    from topoopt.transformers.configuration import COUNTS_FROM_ZERO as COUNTS_FROM_ZERO
+    from topoopt.transformers.configuration import EXCHANGES as EXCHANGES
+    from topoopt.transformers.configuration import LARGEST_COUNT as LARGEST_COUNT
+    from topoopt.transformers.configuration import RECOMPUTATIONS as RECOMPUTATIONS
+    from topoopt.transformers.configuration import RECOMPUTED_PARTS as RECOMPUTED_PARTS
+    from topoopt.transformers.configuration import SCHEDULES as SCHEDULES
+    from topoopt.transformers.configuration import STORED_PRECISIONS as STORED_PRECISIONS
+    from topoopt.transformers.configuration import Configuration as Configuration
+    from topoopt.transformers.configuration import part_bit as part_bit
+    from topoopt.transformers.configuration import recomputation_bits as recomputation_bits
+    from topoopt.transformers.configuration import recomputation_word as recomputation_word
+    from topoopt.transformers.configuration import unusual_fields as unusual_fields
+    from topoopt.transformers.configuration_check import check_configuration as check_configuration
+    from topoopt.transformers.configuration_table import Bools as Bools
+    from topoopt.transformers.configuration_table import ConfigurationTable as ConfigurationTable
+    from topoopt.transformers.configuration_table import configuration_table as configuration_table
+    from topoopt.transformers.configuration_table import table_of_columns as table_of_columns
+    from topoopt.transformers.configuration_table import take_rows as take_rows
+    from topoopt.transformers.defaults import recomputations as recomputations
+    from topoopt.transformers.defaults import usual_batch as usual_batch
+    from topoopt.transformers.defaults import usual_configuration as usual_configuration
+    from topoopt.transformers.defaults import usual_precision as usual_precision
+    from topoopt.transformers.degrees import chunk_counts as chunk_counts
+    from topoopt.transformers.degrees import chunk_layers as chunk_layers
+    from topoopt.transformers.degrees import divisors as divisors
+    from topoopt.transformers.estimate import Estimate as Estimate
+    from topoopt.transformers.estimate import Remedy as Remedy
+    from topoopt.transformers.estimate import estimate_configuration as estimate_configuration
+    from topoopt.transformers.estimate import with_least_recomputation as with_least_recomputation
+    from topoopt.transformers.expert_load_file import find_loads as find_loads
+    from topoopt.transformers.expert_load_file import read_loads as read_loads
+    from topoopt.transformers.expert_loads import ExpertLoads as ExpertLoads
+    from topoopt.transformers.expert_loads import expert_layers as expert_layers
+    from topoopt.transformers.expert_loads import fit_transition as fit_transition
+    from topoopt.transformers.expert_loads import loads_at as loads_at
+    from topoopt.transformers.expert_loads import loads_over_iterations as loads_over_iterations
+    from topoopt.transformers.expert_loads import predict_loads as predict_loads
+    from topoopt.transformers.expert_loads import rank_shares as rank_shares
+    from topoopt.transformers.expert_loads import taken_shares as taken_shares
+    from topoopt.transformers.expert_loads import token_matrix as token_matrix
+    from topoopt.transformers.expert_loads import uniform_loads as uniform_loads
+    from topoopt.transformers.expert_loads import zipf_loads as zipf_loads
+    from topoopt.transformers.memory.accelerator import ATTENTION_KERNELS as ATTENTION_KERNELS
+    from topoopt.transformers.memory.accelerator import MEMORY_CAUSES as MEMORY_CAUSES
+    from topoopt.transformers.memory.accelerator import MemoryColumns as MemoryColumns
+    from topoopt.transformers.memory.accelerator import common_of as common_of
+    from topoopt.transformers.memory.accelerator import memory as memory
+    from topoopt.transformers.memory.accelerator import stage_memory as stage_memory
+    from topoopt.transformers.memory.activations import layer_activations as layer_activations
+    from topoopt.transformers.memory.frameworks import FRAMEWORKS as FRAMEWORKS
+    from topoopt.transformers.memory.frameworks import Framework as Framework
+    from topoopt.transformers.memory.frameworks import find_framework as find_framework
+    from topoopt.transformers.memory.frameworks import shared_by as shared_by
+    from topoopt.transformers.memory.frameworks import usual_framework as usual_framework
+    from topoopt.transformers.memory.frameworks import weighed_s as weighed_s
+    from topoopt.transformers.memory.pipeline_stages import count_in_flight as count_in_flight
+    from topoopt.transformers.pipeline_chunks import chunk_times as chunk_times
+    from topoopt.transformers.pipelined_step import make_pipelined_step as make_pipelined_step
+    from topoopt.transformers.pipelined_step import pipelined_step as pipelined_step
+    from topoopt.transformers.profiled_calibration import ProfiledCalibration as ProfiledCalibration
+    from topoopt.transformers.profiled_calibration import profiled_calibration as profiled_calibration
+    from topoopt.transformers.search.choices import Choices as Choices
+    from topoopt.transformers.search.choices import Limits as Limits
+    from topoopt.transformers.search.choices import fixed_fields as fixed_fields
+    from topoopt.transformers.search.choices import usual_choices as usual_choices
+    from topoopt.transformers.search.published_practice import published_layouts as published_layouts
+    from topoopt.transformers.search.ranking import in_short as in_short
+    from topoopt.transformers.search.ranking import search_configurations as search_configurations
+    from topoopt.transformers.search.request import SearchRequest as SearchRequest
+    from topoopt.transformers.search.request import enumerate_configurations as enumerate_configurations
+    from topoopt.transformers.search.result import SPLIT as SPLIT
+    from topoopt.transformers.search.result import ConfigurationSearch as ConfigurationSearch
+    from topoopt.transformers.search.result import NotSearched as NotSearched
+    from topoopt.transformers.search.search_coverage import left_out as left_out
+    from topoopt.transformers.step_time.apnet24 import Apnet24 as Apnet24
+    from topoopt.transformers.step_time.apnet24 import apnet24 as apnet24
+    from topoopt.transformers.step_time.apnet24 import apnet24_settings as apnet24_settings
+    from topoopt.transformers.step_time.calibration import ATTENTIONS as ATTENTIONS
+    from topoopt.transformers.step_time.calibration import ATTENTIONS_OF_RUNS as ATTENTIONS_OF_RUNS
+    from topoopt.transformers.step_time.calibration import GRADES as GRADES
+    from topoopt.transformers.step_time.calibration import PARAMETERS as PARAMETERS
+    from topoopt.transformers.step_time.calibration import Bounds as Bounds
+    from topoopt.transformers.step_time.calibration import Calibration as Calibration
+    from topoopt.transformers.step_time.calibration import Quality as Quality
+    from topoopt.transformers.step_time.calibration import are_alike as are_alike
+    from topoopt.transformers.step_time.calibration import calibration_quality as calibration_quality
+    from topoopt.transformers.step_time.calibration import peak_rates as peak_rates
+    from topoopt.transformers.step_time.calibration import rounded as rounded
+    from topoopt.transformers.step_time.calibration import without_overlap as without_overlap
+    from topoopt.transformers.step_time.calibration import written_accelerator as written_accelerator
+    from topoopt.transformers.step_time.case import Case as Case
+    from topoopt.transformers.step_time.closed_form import STEP_PARTS as STEP_PARTS
+    from topoopt.transformers.step_time.closed_form import ChunkTimes as ChunkTimes
+    from topoopt.transformers.step_time.closed_form import StepTimes as StepTimes
+    from topoopt.transformers.step_time.closed_form import estimate as estimate
+    from topoopt.transformers.step_time.closed_form import model_flops as model_flops
+    from topoopt.transformers.step_time.closed_form import step_times as step_times
+    from topoopt.transformers.step_time.collective_time import Links as Links
+    from topoopt.transformers.step_time.collective_time import Machine as Machine
+    from topoopt.transformers.step_time.collective_time import allreduce_s as allreduce_s
+    from topoopt.transformers.step_time.collective_time import machine_of as machine_of
+    from topoopt.transformers.step_time.collective_time import sixteen_bit_flops as sixteen_bit_flops
+    from topoopt.transformers.step_time.collective_time import stacked_machines as stacked_machines
+    from topoopt.transformers.step_time.mfu import FLOPS_DEFINITIONS as FLOPS_DEFINITIONS
+    from topoopt.transformers.step_time.mfu import flops_per_iteration as flops_per_iteration
+    from topoopt.transformers.step_time.mfu import iteration_flops as iteration_flops
+    from topoopt.transformers.step_time.mfu import mfu as mfu
+    from topoopt.transformers.step_time.shapes import Shapes as Shapes
+    from topoopt.transformers.step_time.shapes import shapes_of as shapes_of
+    from topoopt.transformers.step_time.shapes import stacked_shapes as stacked_shapes
+    from topoopt.transformers.system import GATHERS as GATHERS
+    from topoopt.transformers.system import LARGEST_SERVER as LARGEST_SERVER
+    from topoopt.transformers.system import UNFUSED_PARTS as UNFUSED_PARTS
+    from topoopt.transformers.system import OwnedCluster as OwnedCluster
+    from topoopt.transformers.system import System as System
+    from topoopt.transformers.system import accelerators_of_a_server as accelerators_of_a_server
+    from topoopt.transformers.system import owned_cluster as owned_cluster
+    from topoopt.transformers.system import system_of as system_of
+    from topoopt.transformers.system import unfused_bits as unfused_bits
+    from topoopt.transformers.system import usual_system as usual_system
+
+__all__ = hand_on_lazily(__name__)  # noqa: PLE0605 - the names above

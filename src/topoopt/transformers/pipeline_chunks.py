@@ -114,8 +114,9 @@ def merged(rows: Iterable[Row], amounts: Mapping[str, Any]) -> tuple[Row, ...]:
     """Return nouns with those added up that differ in these fields only, of which tables are equally long."""
     sums: dict[Any, Row] = {}
     for row in rows:
+        names = [name for name in row.__slots__ if name not in amounts]  # type: ignore[attr-defined]
         tables = [value for name in amounts if isinstance(value := getattr(row, name), tuple)]
-        alike = replace(row, **amounts), *map(len, tables)  # type: ignore[type-var]
+        alike = *(getattr(row, name) for name in names), *map(len, tables)
         sums[alike] = _added(sums[alike], row, amounts) if alike in sums else row
     return tuple(sums.values())
 
@@ -168,7 +169,12 @@ def _pairs(
     if one.collective != pattern:
         one, pattern = replace(one, weights=np.roll(np.eye(size), 1, axis=1)), "ring"
     total = one.message_bytes * times
+    known: dict[int, Exchange] = {}
     for group in server_pairs(one.groups, lambda index: total * one.server_weights(index), places):
+        alike = known.get(id(group.pair_bytes))
+        if alike is not None:
+            yield replace(alike, replicas=group.replicas, members=group.members)
+            continue
         size_bytes, pair_bytes = _even(group)
         inside = size / len(group.members)
         fewest = size * float(group.ranks.min() / group.ranks.sum())
@@ -176,7 +182,8 @@ def _pairs(
         starts_s = links.starts_s(times, 1.0 if pattern == "ring" else inside)
         delay_s = starts_s + total * (forwarding_s if one.kind == "ep" else beyond_s)
         whole = exchange_of(one, group, "all-to-all", size_bytes, times, delay_s, turn)
-        yield replace(whole, pair_bytes=pair_bytes, nic_s=links.pair_nic_s(group))
+        known[id(group.pair_bytes)] = replace(whole, pair_bytes=pair_bytes, nic_s=links.pair_nic_s(group))
+        yield known[id(group.pair_bytes)]
 
 
 def exchange_of(

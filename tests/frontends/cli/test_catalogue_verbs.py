@@ -1,10 +1,15 @@
 """``topoopt models`` and ``topoopt hardware`` say what there is."""
 
 import json
+import sys
+import tomllib
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
 
 import pytest
 
 from tests.frontends.cli.conftest import Topoopt
+from tests.house.source_tree import ROOT
 from topoopt.catalog import CATALOGUES
 from topoopt.workloads import MODELS
 
@@ -44,3 +49,26 @@ def test_a_table_of_hardware_is_shown_with_sources(topoopt: Topoopt, name: str) 
     row = json.loads(topoopt("hardware", name, "--json").out)[name][0]
     assert row["source"].split()[0] in out
     assert row.get("name", row.get("kind")) in out
+
+
+def test_doctor_has_the_extras_of_the_package_and_a_remedy_for_each_that_is_missing(
+    topoopt: Topoopt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert len(topoopt("doctor").out.splitlines()) <= 24
+
+    def lacking(name: str) -> str:
+        if name == "starlette":
+            raise PackageNotFoundError
+        return "1"
+
+    doctor = sys.modules["topoopt.frontends.verbs.doctor"]  # the package has the verb by that name
+    monkeypatch.setattr(doctor, "version", lacking)
+    monkeypatch.setenv("RAY_ADDRESS", "10.0.0.1:6379")
+    monkeypatch.setattr(doctor, "kernel_places", lambda: (Path("/nowhere"),))
+    checks = {row["name"]: row for row in json.loads(topoopt("doctor", "--json").out)["checks"]}
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert {f"extra {name}" for name in set(extras) - {"dev", "docs", "oracles"}} <= set(checks)
+    assert checks["extra studio"]["remedy"] == 'pip install "topoopt[studio]"'
+    assert not checks["extra ray"]["remedy"]
+    assert checks["ray cluster"]["found"] == "10.0.0.1:6379"
+    assert checks["kernels"]["found"].startswith("0 of ")

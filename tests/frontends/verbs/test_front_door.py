@@ -1,6 +1,7 @@
 """``import topoopt`` is quick, and hands on the verbs and nouns by the names of the command line."""
 
 import importlib
+import inspect
 import json
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import topoopt
 from tests.frontends.verbs.conftest import Printed, as_json
@@ -77,9 +79,30 @@ def test_a_mistake_is_one_sentence_about_the_word(words: dict[str, object], mess
     assert "--" not in str(caught.value)
 
 
+def test_a_plan_is_a_table_a_mapping_and_a_chart(plan: Plan) -> None:
+    assert plan.to_frame()["fabric"][0] == "topoopt"
+    assert plan.to_frame()["iteration_time_s"][0] == plan.iteration_time_s
+    assert plan.to_dict() == plan.to_json()  # type: ignore[attr-defined]
+    assert plan.plot().get_figure() is not None  # type: ignore[attr-defined]
+    own = Figure().add_subplot()
+    assert plan.plot("Price", axes=own) is own  # type: ignore[attr-defined]
+    assert own.get_xlabel()
+    with pytest.raises(InvalidInput, match='chart: unknown name "nothing"; '):
+        plan.plot("nothing")  # type: ignore[attr-defined]
+
+
+def test_shells_see_each_word_and_only_verbs_and_nouns() -> None:
+    words = inspect.signature(topoopt.plan).parameters
+    assert words["servers"].annotation == int | None
+    assert inspect.signature(topoopt.studio).parameters["degree"].default == 8
+    assert {"plan", "Plan", "InvalidInput", "read_plan"} <= set(dir(topoopt))
+    assert not {"page_of", "figure_page", "plan_to_mapping", "FORMATS"} & set(dir(topoopt))
+
+
 def test_a_plan_shows_itself(plan: Plan) -> None:
     text = str(plan)
-    assert text == repr(plan)
+    assert repr(plan).split("\n")[:14] == text.split("\n")[:14]
+    assert len(repr(plan).split("\n")) <= 15
     assert text.startswith("dlrm")
     assert "Iteration time" in text
     page = plan._repr_html_()  # type: ignore[attr-defined]

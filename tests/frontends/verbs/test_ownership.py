@@ -127,7 +127,7 @@ def test_an_hour_and_the_run_are_key_numbers_of_a_page(plan: topoopt.Plan) -> No
 
 
 def test_the_page_of_a_plan_says_what_is_saved_beside_what_is_lost(plan: topoopt.Plan) -> None:
-    shown = " ".join(repr(plan).split())
+    shown = " ".join(str(plan).split())
     assert "Cost of ownership and training" in shown
     for heading in ("an hour", "the run", "1 G", "samples", "savings", "lost", "net"):
         assert heading in shown

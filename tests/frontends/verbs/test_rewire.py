@@ -35,7 +35,10 @@ def test_odd_ports_and_odd_servers(tmp_path: Path) -> None:
     assert topoopt.rewire(rings, odd).rewiring.moved_fibers < 24
     assert topoopt.rewire(odd, rings).to_json()["fibers_after"] == 32
     fifteen = _written(tmp_path / "fifteen.json", 15, 4, family="lifted", budget=0.1)
+    answer = topoopt.rewire(rings, fifteen)
+    assert "leaves 1 of 16 servers of" in answer.warnings[0]
     answer = topoopt.rewire(fifteen, _written(tmp_path / "ring.json", 15, 4, wirings="strides"))
+    assert not answer.warnings
     assert answer.to_json()["interfaces_per_panel"] == 2
 
 

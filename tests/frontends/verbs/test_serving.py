@@ -112,7 +112,9 @@ def test_objectives_of_mlperf_are_known() -> None:
         ({"tokens": 1e9}, "tokens: is the size of a training; a service has a rate"),
         ({"replica_failures": "0-5"}, "replica_failures: expected REPLICA:FROM:TO"),
         ({"autoscale": "often"}, "autoscale: expected EVERY:TURN:TOKENS"),
-        ({"accelerators": 10**7}, "accelerators 10000000: at most 2048 are one service"),
+        ({"accelerators": 131_048}, "into which these do not divide; nearest: 130048, 131072"),
+        ({"accelerators": 4096, "server_failures": "0:1s:2s"}, "of 4 equal cells only one would be hit"),
+        ({"accelerators": 4096, "decode": "5xtp1"}, "decode: replicas 5: 4 equal cells cannot share it"),
         ({"seed": -1}, "seed: expected an integer >= 0, got -1"),
         (
             {"mode": "disaggregated", "autoscale": "1us:0s:0"},
@@ -130,6 +132,22 @@ def test_what_cannot_be_is_one_line(words: dict[str, Any], message: str) -> None
 def test_a_model_that_does_not_fit_is_one_line() -> None:
     with pytest.raises(TopoOptError, match="leave no room for keys and values"):
         topoopt.serving("llama3-405b", **ASKED)
+
+
+def test_equal_cells_are_one_of_them_several_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    for limit in ("MOST_ACCELERATORS", "LARGEST_CELL"):
+        monkeypatch.setattr(f"topoopt.frontends.verbs.serving_question.{limit}", 8)
+    words = {**ASKED, "mode": "chunked", "decode": "tp4", "top": 1}
+    one = topoopt.serving("llama3-8b", **{**words, "accelerators": 8, "rate": 4}).to_json()
+    two = topoopt.serving("llama3-8b", **{**words, "accelerators": 16, "rate": 8}).to_json()
+    assert (two["cells"], two["rate_per_s"], two["usd_per_hour"]) == (2, 8.0, 2 * one["usd_per_hour"])
+    for name, value in one["best"].items():
+        same = name not in ("deployment", "accelerators", "output_tokens_per_s") and "_per_s" not in name
+        if same or name.startswith(("accelerator_", "user_", "goodput_per_accelerator")):
+            assert two["best"][name] == value, name
+    summed = ("accelerators", "goodput_per_s", "stable_per_s", "output_tokens_per_s")
+    assert [two["best"][name] for name in summed] == [2 * one["best"][name] for name in summed]
+    assert two["deployment"]["decode"]["replicas"] == 4
 
 
 def test_answers_of_one_token_have_no_time_between_tokens() -> None:

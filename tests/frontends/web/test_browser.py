@@ -175,7 +175,7 @@ WRONG = {
 }
 
 
-def test_every_field_says_its_own_mistake_and_the_last_answer_stays(
+def test_every_field_says_its_own_mistake_in_place_of_an_answer(
     studio: Running, opened: Callable[..., Any]
 ) -> None:
     page = opened(studio.url + SMALL, complains=True)
@@ -188,9 +188,56 @@ def test_every_field_says_its_own_mistake_and_the_last_answer_stays(
         said = page.inner_text(f"#field-{field}-error")
         assert said.startswith(field), said
         assert page.locator(".field .error:visible").count() == 1
-        assert page.inner_text("#sentence") == before
+        assert page.inner_text("#sentence") == "No answer to this question."
+        assert page.locator("#tiles:visible").count() == 0
         page.fill(f"#field-{field}", right)
         page.wait_for_selector(f"#field-{field}-error", state="hidden")
+    assert page.inner_text("#sentence") == before
+
+
+def test_a_model_that_does_not_fit_offers_as_many_servers_as_hold_it(
+    studio: Running, opened: Callable[..., Any]
+) -> None:
+    page = opened(studio.url + SMALL, complains=True)
+    page.select_option("#field-model", "llama3-405b")
+    page.wait_for_selector("body.refused")
+    assert page.inner_text("#fix") == "Use 16 servers"
+    answered(page, after=lambda: page.click("#fix"))
+    assert page.input_value("#field-servers") == "16"
+    assert page.locator("#tiles:visible").count() == 1
+
+
+def test_back_reopens_the_plan_of_the_address_and_the_theme_is_remembered(
+    studio: Running, opened: Callable[..., Any]
+) -> None:
+    page = opened(studio.url + "?model=llama3-8b&servers=4&degree=2&bandwidth=400Gbps")
+    estimate = page.inner_text("#sentence")
+    page.click("#plan")
+    page.wait_for_selector("#command")
+    planned = page.inner_text("#sentence")
+    assert planned != estimate
+    assert page.locator("#tiles .estimated, #numbers .estimated").count() >= 5
+    assert page.locator("#numbers tr.chosen small:has-text('recommended')").count() == 1
+    assert (
+        page.evaluate("(one => one.scrollWidth - one.clientWidth)(document.getElementById('numbers'))") == 0
+    )
+    answered(page, after=lambda: page.fill("#field-degree", "4"))
+    assert page.locator("#command").count() == 0
+    answered(page, after=page.go_back)
+    page.wait_for_selector("#command")
+    assert page.inner_text("#sentence") == planned
+    before = page.get_attribute("html", "data-theme")
+    page.click("#theme")
+    page.reload()
+    page.wait_for_selector("body[data-answered]")
+    assert page.get_attribute("html", "data-theme") != before
+    assert page.inner_text("#sentence") == planned
+    with page.expect_download() as table:
+        page.click("#csv")
+    assert "torus" in Path(table.value.path()).read_text()
+    with page.expect_download() as picture:
+        page.click("#pareto-files >> text=PNG")
+    assert Path(picture.value.path()).read_bytes()[:4] == b"\x89PNG"
 
 
 def test_four_answers_are_kept_beside_each_other_and_in_the_address(
@@ -205,13 +252,13 @@ def test_four_answers_are_kept_beside_each_other_and_in_the_address(
     assert page.is_disabled("#keep")
     again = opened(page.url)
     assert again.inner_text("#kept tbody") == page.inner_text("#kept tbody")
-    page.click('[aria-label="Drop kept answer B"]')
+    page.click('[aria-label="Remove scenario B"]')
     assert page.locator("#kept tbody tr").count() == 3
-    answered(page, after=lambda: page.click('[aria-label="Open kept answer A"]'))
+    answered(page, after=lambda: page.click('[aria-label="Open scenario A"]'))
     assert page.input_value("#field-degree") == "1"
 
 
-def test_a_plan_is_made_called_off_and_frozen(
+def test_a_plan_is_made_cancelled_and_downloaded(
     studio: Running, opened: Callable[..., Any], tmp_path: Path
 ) -> None:
     page = opened(studio.url + "?model=llama3-8b&servers=4&degree=2&bandwidth=200Gbps")
@@ -219,7 +266,7 @@ def test_a_plan_is_made_called_off_and_frozen(
     page.wait_for_selector("#cancel")
     assert re.match(r"No answer yet|Best so far: [\d.]+ m?s an iteration on ", page.inner_text("#draft"))
     page.click("#cancel")
-    page.wait_for_selector("#wired h2:has-text('Called off')")
+    page.wait_for_selector("#wired h2:has-text('Cancelled')")
     page.click("#plan")
     page.wait_for_selector("#command")
     assert page.inner_text("#command").startswith(
@@ -246,7 +293,7 @@ def test_by_keys_alone(studio: Running, opened: Callable[..., Any]) -> None:
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     reached = []
-    for _ in range(40):
+    for _ in range(50):
         page.keyboard.press("Tab")
         reached.append(
             page.evaluate("document.activeElement.id || document.activeElement.dataset.fabric || ''")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from topoopt.base.errors import InvalidInput
-from topoopt.schema.files import csv_lines, headed_rows, packaged_rows, read_text
+from topoopt.schema.files import csv_lines, headed_rows, make_plain, packaged_rows, read_text
 
 
 def test_a_cell_may_be_longer_than_python_likes() -> None:
@@ -130,3 +130,12 @@ def test_windows_1252_is_read_in_tables_alone(tmp_path: Path) -> None:
     path.write_bytes(b"a;b\n\x81;\xfc\n")
     with pytest.raises(InvalidInput, match="not a text file: byte 4 is not UTF-8"):
         read_text(path)
+
+
+def test_a_number_keeps_its_unit_and_a_name_its_digits() -> None:
+    text = "name;bandwidth\n0,5;100,5 Gbps\n1.450;1.450,5Gb/s\n"
+    rows = [(line, list(row)) for line, row in enumerate((one.split(";") for one in text.splitlines()), 1)]
+    make_plain(rows, "", european=True, left=(0,))
+    assert [row for _, row in rows[1:]] == [["0,5", "100.5 Gbps"], ["1.450", "1450.5Gb/s"]]
+    with pytest.raises(InvalidInput, match=r'^line 3: "1\.450" may be 1450 or 1\.45'):
+        make_plain([(3, ["a", "1.450 Gbps"])], "", european=True)

@@ -29,6 +29,7 @@ FILES: tuple[tuple[str, str | bytes], ...] = (
     ("a list of hosts, no cables", "srv000\nsrv000\nsrv001\nsrv001\n"),
     ("a list of hosts, no cables", "10.0.0.1\n10.0.0.2\n"),
     ("a list of hosts, no cables", "rank,host\n0,node1\n1,node2\n"),
+    ("/etc/hosts", "127.0.0.1 localhost\n255.255.255.255 broadcasthost\n::1 localhost\n10.0.0.1 node1\n"),
     ("/etc/hosts", "127.0.0.1 localhost\n::1 localhost ip6-localhost\n10.0.0.1 node1\n"),
     ("a configuration of ssh", "Host node1\n    HostName 10.0.0.1\nHost node2\nHostname 10.0.0.2\n"),
     ("a table of NetBox without cables", "name,slug\nLeaf,leaf\n"),

@@ -5,7 +5,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from topoopt.base.errors import InvalidInput
-from topoopt.simulation.fluid.engine_kernel import fill, list_active
+from topoopt.simulation.fluid.filling_kernel import fill, list_active
 from topoopt.simulation.fluid.state import ACTIVE, Links, Sharing, make_links, make_sharing
 
 

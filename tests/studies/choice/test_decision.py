@@ -1,5 +1,6 @@
 """One network of the front is taken: by the least money × time, or within a limit."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.studies.choice.conftest import ALONE, evaluated
 from topoopt.base.errors import Infeasible, InvalidInput
-from topoopt.studies.choice import BUDGET, DEADLINE, KNEE, Evaluated, Limits, decide, front_of
+from topoopt.studies.choice import BUDGET, DEADLINE, KNEE, Evaluated, Limits, buyable, decide, front_of
 
 FRONT = [evaluated(0, 1.0, 8.0), evaluated(1, 2.0, 3.0), evaluated(2, 4.0, 2.0), evaluated(3, 8.0, 1.9)]
 BEATEN = [evaluated(4, 2.0, 3.5), evaluated(5, 9.0, 1.9)]
@@ -86,3 +87,12 @@ def test_whatever_the_rule_the_best_of_all_is_on_the_front(
         taken = decide(grid, ALONE, limits).point
         assert taken in front
         assert figures(taken)[1 - place] == min(one[1 - place] for one in allowed)
+
+
+def test_an_ideal_switch_gives_way_to_a_network_that_is_as_good_for_no_more() -> None:
+    ideal = replace(
+        evaluated(0, 2.0, 3.0), network=replace(evaluated(0, 2.0, 3.0).network, fabric="ideal-switch")
+    )
+    same, slow, dear = evaluated(1, 2.0, 3.01), evaluated(2, 2.0, 3.6), evaluated(3, 2.1, 3.0)
+    assert buyable([ideal, same, slow, dear], ALONE) == (same, slow, dear)
+    assert buyable([ideal, slow, dear], ALONE) == (ideal, slow, dear)

@@ -204,7 +204,7 @@ def test_a_function_is_written_out(tmp_path: Path) -> None:
 
 
 def test_values_that_are_large_or_slow_are_not_computed(tmp_path: Path) -> None:
-    """A loop of 2**62 rounds, a constant of 8 GiB, a table of 2**40 rows, a list that doubles 60 times."""
+    """A loop of 2**62 rounds, a constant of 8 GiB, a table of 2**30 rows, a list that doubles 30 times."""
     body = onnx.helper.make_graph(
         [node("Identity", "go", "on"), node("Add", "v v", "w")],
         "body",
@@ -219,15 +219,35 @@ def test_values_that_are_large_or_slow_are_not_computed(tmp_path: Path) -> None:
         node("ConstantOfShape", "huge", "ones", value=tensor("", [1], np.int64)),
         node("NonZero", "ones", "places"),
         node("OneHot", "rounds depth pair", "rows"),
-        *(node("Concat", f"l{k} l{k}", f"l{k + 1}", axis=0) for k in range(40)),
+        *(node("Concat", f"l{k} l{k}", f"l{k + 1}", axis=0) for k in range(30)),
         node("Gemm", "x w", "y"),
     ]
     constants = [
         *(tensor("rounds", 2**62, np.int64), tensor("yes", True, np.bool_), tensor("start", 0.0)),
-        *(tensor("huge", [2**15, 2**15], np.int64), tensor("depth", 2**40, np.int64)),
+        *(tensor("huge", [2**15, 2**15], np.int64), tensor("depth", 2**30, np.int64)),
         *(tensor("pair", [0, 1], np.int64), tensor("l0", [1, 2], np.int64), tensor("w", np.zeros((8, 8)))),
     ]
     assert parameter_bytes(written(tmp_path / "m.onnx", nodes, constants)) == 4 * 64
+
+
+@pytest.mark.parametrize(
+    ("kind", "inputs", "values"),
+    [
+        ("Range", "a b c", (0, 2**40, 1)),
+        ("Tile", "x a", ([1, 2**40],)),
+        ("Expand", "x a", ([2**40, 1, 1],)),
+        ("Pad", "x a", ([0, 0, 0, 2**40],)),
+        ("ConstantOfShape", "a", ([8, 2**40],)),
+    ],
+)
+def test_a_tensor_beyond_the_memory_of_any_accelerator_is_refused(
+    kind: str, inputs: str, values: Sequence[Any], tmp_path: Path
+) -> None:
+    constants = [tensor(name, value, np.int64) for name, value in zip("abc", values, strict=False)]
+    nodes = [node(kind, inputs, "huge"), node("MatMul", "x w", "y")]
+    path = written(tmp_path / "m.onnx", nodes, [*constants, tensor("w", np.zeros((8, 8)))])
+    with pytest.raises(InvalidInput, match=f"m.onnx: {kind}: makes huge of .* bytes a sample, at most"):
+        read_program(path, {})
 
 
 def test_what_is_made_of_ever_more_weights_is_refused(tmp_path: Path) -> None:

@@ -4,11 +4,14 @@ TENSOR is an example of SimAI (cut to two of its layers).
 """
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import topoopt
 from topoopt.base.errors import InvalidInput
+from topoopt.jobs import TrafficWork
+from topoopt.plans import write_plan
 from topoopt.workloads.recorded import read_recording, recorded_times, recorded_traffic, simai_workload
 from topoopt.workloads.traffic import AllReduceGroup
 
@@ -43,7 +46,12 @@ def test_tensor_parallel_layers_reduce_among_all(tmp_path: Path) -> None:
     assert times is not None
     assert times.compute_s == pytest.approx(2 * 556_002e-9)
     run = topoopt.simulate(
-        file, fabric="ideal-switch", bandwidth="100Gbps", simulator="analytic", latency=1e-9
+        file,
+        accelerators_per_server=1,
+        fabric="ideal-switch",
+        bandwidth="100Gbps",
+        simulator="analytic",
+        latency=1e-9,
     )
     # the ring's 7/8 of the bytes twice at 100 Gb/s, after the time of each layer; a round adds a packet's time
     assert run.iteration_time_s == pytest.approx(2 * 556_002e-9 + 1.75 * 83_886_080 / 12.5e9, rel=3e-3)
@@ -75,10 +83,20 @@ def test_bytes_of_each_group_cross_servers(tmp_path: Path) -> None:
     assert matrix.sum() == 16 * 200
 
 
-def test_a_simulation_has_the_same_bytes(tmp_path: Path) -> None:
-    file = written(MIXED, tmp_path)
-    run = topoopt.simulate(file, fabric="ideal-switch", bandwidth="100Gbps", simulator="flow")
-    assert run.result.compute_time_s == pytest.approx(66e-9)
+@pytest.mark.parametrize("per_server", [1, 2, 4])
+def test_plan_and_simulation_take_exchanges_inside_servers_alike(per_server: int, tmp_path: Path) -> None:
+    text = MIXED.replace("400", "400000").replace("5000", "50000000").replace("\t1000\t", "\t1000000\t")
+    file = written(text, tmp_path)
+    words: dict[str, Any] = {"accelerators_per_server": per_server, "intra_server_bandwidth": "4Tbps"}
+    planned = topoopt.plan(file, degree=4, bandwidth="100Gbps", fabrics=(), budget=0, **words)
+    write_plan(tmp_path / "plan.json", planned)
+    run = topoopt.simulate(file, fabric=str(tmp_path / "plan.json"), simulator="analytic", **words)
+    # tensors of 2 ranks: half of 1 MB and of 8 B at 500 GB/s; experts of 2: half of 400 kB
+    inside_s = {1: 0.0, 2: (500_000 + 4) / 500e9, 4: (500_000 + 4 + 200_000) / 500e9}[per_server]
+    assert run.result.compute_time_s == pytest.approx(66e-9 + inside_s)
+    assert isinstance(planned.job.work, TrafficWork)
+    assert planned.job.work.compute_s == pytest.approx(66e-9 + inside_s)
+    assert planned.iteration_time_s == pytest.approx(run.iteration_time_s, rel=0.05)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +134,9 @@ def test_a_simulation_has_the_same_bytes(tmp_path: Path) -> None:
 def test_what_is_no_workload_is_one_line(text: str, message: str, tmp_path: Path) -> None:
     for read in (
         read_recording,
-        lambda file: topoopt.simulate(file, fabric="ideal-switch", bandwidth="100Gbps"),
+        lambda file: topoopt.simulate(
+            file, accelerators_per_server=1, fabric="ideal-switch", bandwidth="100Gbps"
+        ),
     ):
         with pytest.raises(InvalidInput, match=message) as raised:
             read(written(text, tmp_path))

@@ -8,8 +8,8 @@ from topoopt.base.kernel.compilation import compiled as compiled
 from topoopt.base.kernel.compilation import concurrent_entry as concurrent_entry
 from topoopt.base.kernel.compilation import entry as entry
 from topoopt.base.kernel.compilation import inlined as inlined
-from topoopt.base.kernel.compilation import kept as kept
 from topoopt.base.kernel.compilation import on_compilation as on_compilation
+from topoopt.base.kernel.compilation import owning_entry as owning_entry
 from topoopt.base.kernel.compilation import shared as shared
 from topoopt.base.kernel.compilation import spliced as spliced
 from topoopt.base.kernel.compilation import stamp as stamp

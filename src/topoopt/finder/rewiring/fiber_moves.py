@@ -6,8 +6,6 @@ from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from topoopt.catalog import OpticalSwitch, optical_switches
 from topoopt.finder.rewiring.rewire import Rewiring
@@ -106,6 +104,9 @@ class _Room:
 
     def reached(self, without: Iterable[Patch] = ()) -> float:
         """Return the share of the job's ordered pairs that reach each other, some patches being unplugged."""
+        from scipy.sparse import coo_array  # noqa: PLC0415 - slow to import
+        from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - slow to import
+
         rank, gone = self._rank, set(without)
         ends = [
             (rank[patch.src], rank[patch.dst])

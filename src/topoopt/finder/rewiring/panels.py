@@ -12,8 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import coo_array
 
 Pair = tuple[int, int]
 Panels = dict[Pair, list[int]]
@@ -281,6 +279,9 @@ class _Coloring:
 
 def _integer_program(problem: DivisionProblem) -> tuple[Panels, bool] | None:
     """Solve it exactly: x[pair, panel] links, of which y <= x are kept, at most as many as before."""
+    from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 - slow to import
+    from scipy.sparse import coo_array  # noqa: PLC0415 - slow to import
+
     links, pairs, width = problem.links, list(problem.links), len(problem.room)
     size = len(pairs) * width
     if not size:

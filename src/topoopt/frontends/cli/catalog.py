@@ -1,4 +1,4 @@
-"""``topoopt models`` and ``topoopt hardware``: included models, and the hardware catalog."""
+"""``topoopt models``, ``hardware`` and ``doctor``: included models, the hardware catalog, and this installation."""
 
 from typing import Annotated
 
@@ -36,3 +36,10 @@ def models(
 ) -> None:
     """List the built-in models with their variants, hyperparameters and transformer shapes."""
     show(topoopt.models(name), as_json)
+
+
+def doctor(
+    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show versions, extras, kernels, browser, testbed and Ray, and remedies where one is missing."""
+    show(topoopt.doctor(), as_json)

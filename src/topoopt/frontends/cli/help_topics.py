@@ -11,7 +11,7 @@ GROUPS: Mapping[str, str] = MappingProxyType(
         "Buy": "choose cost sweep results",
         "Operate": "cluster fail interleave phases mltcp",
         "Build": "verify rewire export profile testbed",
-        "Look up": "studio report models hardware",
+        "Look up": "studio report models hardware doctor",
         "Reproduce": "reproduce",
     }
 )
@@ -97,6 +97,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "report": ("report plan.json --out report.html",),
         "models": ("models", "models llama3-70b"),
         "hardware": ("hardware accelerators", "hardware h100"),
+        "doctor": ("doctor",),
         "reproduce": ("reproduce list", "reproduce table1"),
     }
 )

@@ -6,6 +6,7 @@ Compiled code calls back into Python to make its errors and results. A ``Keyboar
 there comes out as a ``SystemError``, or ends the process with a segmentation fault. So it is raised a moment later.
 """
 
+import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,7 @@ import typer
 from topoopt.base.answers import __version__
 from topoopt.frontends.cli.exit_code import exit_code_of
 from topoopt.frontends.cli.verbs import PROGRAM, check_words, completed, group
+from topoopt.schema.words import IGNORED_SETTINGS, SETTINGS_VARIABLE
 
 GLUE = PurePath("numba", "core", "serialize.py").parts
 AGAIN_S = 0.01
@@ -48,6 +50,7 @@ OWN_VERBS: Mapping[str, str] = MappingProxyType(
         "report": "Write an interactive HTML page that works offline.",
         "models": "List the built-in models with their variants, hyperparameters and transformer shapes.",
         "hardware": "List accelerators, servers, network parts and efficiencies with their sources.",
+        "doctor": "Show versions, extras, kernels, browser, testbed and Ray, and remedies where one is missing.",
     }
 )
 """Every verb and group of the package, in the order in which one uses them, with its line in the list."""
@@ -71,8 +74,10 @@ def _options_of_all_verbs(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
+    settings: Annotated[bool, typer.Option(help="Use the settings file, where there is one.")] = True,
 ) -> None:
-    pass
+    if not settings:
+        os.environ[SETTINGS_VARIABLE] = IGNORED_SETTINGS
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

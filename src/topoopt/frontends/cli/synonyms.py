@@ -44,6 +44,7 @@ VERB_SYNONYMS: Mapping[str, str] = MappingProxyType(
         "studio": "gui ui web dashboard show",
         "report": "html visualize plot",
         "sweep": "scan grid",
+        "doctor": "info env environment diagnose check-install config",
         "cluster run": "schedule scheduler",
         "interleave": "cassini",
         "--help": "help usage docs",

@@ -22,13 +22,13 @@ from topoopt.base.plugins import DISTRIBUTION, VERBS, EntryPoint, PluginVerb, en
 from topoopt.frontends.cli.exit_code import nearest
 from topoopt.frontends.cli.help_topics import GROUPS
 from topoopt.frontends.cli.synonyms import verb_known_as
-from topoopt.schema.words import known_as
+from topoopt.schema.words import known_as, read_settings, settings_file
 
 MODULES: Mapping[str, str] = MappingProxyType(
     {
         f"topoopt.frontends.cli.{verb}": f"topoopt.frontends.cli.{file}"
         for file, verbs in {
-            "catalog": ("hardware", "models"),
+            "catalog": ("doctor", "hardware", "models"),
             "cost": ("choose",),
             "interleave": ("phases",),
             "plan": ("compare", "traffic"),
@@ -100,7 +100,12 @@ class Verb(TyperCommand):
         return words
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the verb; errors in an option name its flag."""
+        """Run the verb; errors in an option name its flag. Defaults give way to the settings file."""
+        path = settings_file()
+        for name in read_settings(path) if path else ():
+            source = ctx.get_parameter_source(name)
+            if source is not None and source.name == "DEFAULT":
+                ctx.params[name] = None
         try:
             return super().invoke(ctx)
         except TopoOptError as error:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.frontends.verbs.catalog import models as models
     from topoopt.frontends.verbs.cost import choose as choose
     from topoopt.frontends.verbs.cost import cost as cost
+    from topoopt.frontends.verbs.doctor import doctor as doctor
     from topoopt.frontends.verbs.fail import fail as fail
     from topoopt.frontends.verbs.input_sources import InventorySource as InventorySource
     from topoopt.frontends.verbs.input_sources import JoinedSource as JoinedSource

@@ -23,6 +23,7 @@ from topoopt.jobs import (
     TrafficWork,
     cluster_places,
     parse_bucket,
+    parse_microbatches,
     program_words,
     read_cluster_part,
     request_of,
@@ -115,6 +116,8 @@ def _settings(words: Mapping[str, Any]) -> dict[str, Any]:
     settings = {_RENAMED.get(name, name): value for name, value in pick(words, _SETTINGS).items()}
     if "bucket" in words:
         settings["bucket_bytes"] = parse_bucket(words["bucket"], "bucket")
+    if "microbatches" in words:
+        settings["microbatches"] = parse_microbatches(words["microbatches"], "microbatches")
     return settings
 
 

@@ -144,6 +144,11 @@ def serving_plan(answer: ServingAnswer) -> Plan:
     model, network = answer.question.machine.model, answer.question.network
     if network is None:
         raise InvalidInput("out: all accelerators are in one server; there is nothing to wire")
+    if answer.question.cells > 1:
+        raise InvalidInput(
+            f"out: a plan is of one network, and there are {answer.question.cells} alike; ask for one cell, with "
+            f"{answer.question.limits.accelerators} accelerators and its share of the rate"
+        )
     row = answer.row_of(OWN)
     if row is None:
         raise InvalidInput("out: topoopt is not among the fabrics, and only its cables are a plan; add it")

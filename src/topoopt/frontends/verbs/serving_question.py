@@ -51,7 +51,9 @@ FEWEST = 100
 UNASKED = 4000
 """Requests simulated to find the goodput, without a requested rate."""
 
-MOST_ACCELERATORS = 2048
+MOST_ACCELERATORS, LARGEST_CELL = 2048, 1024
+"""Accelerators of one service, and of a cell: more are equal cells, of which one is simulated."""
+MOST_CELLS = 10_000
 
 TTFT_S, TPOT_S = 2.0, 0.050
 """Objectives where none are given: a chat's reader waits no longer, and reads no faster."""
@@ -137,6 +139,10 @@ def _without_replaced(of_file: Mapping[str, Any], given: Mapping[str, Any]) -> d
 def _question(model: TransformerModel, words: Mapping[str, Any]) -> Question:
     given = given_deployment(words)
     system, accelerators = _machines(words, given)
+    cells = _cells(accelerators, system.accelerators_per_server)
+    if cells > 1:
+        accelerators //= cells
+        words, given = _of_a_cell(words, given, cells, accelerators)
     servers = -(-accelerators // system.accelerators_per_server)
     network = _network(words, system, servers) if servers > 1 else None
     if network is None:
@@ -157,7 +163,7 @@ def _question(model: TransformerModel, words: Mapping[str, Any]) -> Question:
     known_engine(words["engine"])
     return Question(
         Machine(model, system, accelerators, engine_settings(words)),
-        _demand(words),
+        _demand(words, cells),
         objectives,
         _limits(words, accelerators, given, mode),
         _way(words, system, servers),
@@ -171,7 +177,74 @@ def _question(model: TransformerModel, words: Mapping[str, Any]) -> Question:
         network,
         whole("top", words["top"], 1),
         words["seed"],
+        cells,
     )
+
+
+def _cells(accelerators: int, per_server: int) -> int:
+    """Return the fewest equal cells of whole servers that are small enough; 1 where all are one service.
+
+    Raises
+    ------
+    InvalidInput
+        If there are no such cells, or too many of them, with the nearest numbers of accelerators.
+    """
+    if accelerators <= MOST_ACCELERATORS:
+        return 1
+    fewest = -(-accelerators // LARGEST_CELL)
+    if fewest > MOST_CELLS:
+        raise InvalidInput(f"accelerators {accelerators}: expected at most {MOST_CELLS * LARGEST_CELL:,}")
+    for cells in range(fewest, 2 * fewest):
+        if accelerators % (cells * per_server) == 0:
+            return cells
+    step = fewest * per_server
+    low = accelerators // step * step
+    raise InvalidInput(
+        f"accelerators {accelerators}: more than {MOST_ACCELERATORS:,} are served by equal cells of whole "
+        f"servers, into which these do not divide; nearest: {low}, {low + step}"
+    )
+
+
+def _of_a_cell(
+    words: Mapping[str, Any], given: DeploymentPart | None, cells: int, accelerators: int
+) -> tuple[dict[str, Any], DeploymentPart | None]:
+    """Return the options of one of several equal cells: its share of requests, and of what is given of a deployment.
+
+    Raises
+    ------
+    InvalidInput
+        For a failure, which makes cells differ, and for a number that they cannot share evenly.
+    """
+    for word in ("replica_failures", "server_failures"):
+        if word in words:
+            raise InvalidInput(
+                f"{word}: of {cells} equal cells only one would be hit; ask for that cell alone, with {accelerators} "
+                "accelerators and its share of the rate"
+            )
+
+    def share(word: str, number: int) -> int:
+        if number % cells:
+            raise InvalidInput(
+                f"{word} {number}: {cells} equal cells cannot share it; expected a multiple of {cells}"
+            )
+        return number // cells
+
+    own = dict(words)
+    if "rate" in words:
+        own["rate"] = words["rate"] / cells
+    if "prefill_accelerators" in words:
+        own["prefill_accelerators"] = share("prefill_accelerators", words["prefill_accelerators"])
+    clients = 0 if "trace" in words else parse_arrivals(words["arrivals"]).clients
+    if clients:
+        own["arrivals"] = f"closed:{share('arrivals: clients', clients)}"
+    if given is None:
+        return own, None
+    pools = {
+        word: pool.model_copy(update={"replicas": share(f"{word}: replicas", pool.replicas)})
+        for word, pool in (("decode", given.decode), ("prefill", given.prefill))
+        if pool is not None and pool.replicas is not None
+    }
+    return own, given.model_copy(update={**pools, "accelerators": None})
 
 
 def _machines(words: Mapping[str, Any], given: DeploymentPart | None) -> tuple[System, int]:
@@ -193,10 +266,7 @@ def _machines(words: Mapping[str, Any], given: DeploymentPart | None) -> tuple[S
         accelerators = whole("servers", words["servers"], 1) * system.accelerators_per_server
     if accelerators is None:
         raise InvalidInput("accelerators: missing; give accelerators or servers")
-    if whole("accelerators", accelerators, 1) > MOST_ACCELERATORS:
-        raise InvalidInput(
-            f"accelerators {accelerators}: at most {MOST_ACCELERATORS} are one service; more are several of them"
-        )
+    whole("accelerators", accelerators, 1)
     if given is not None and (given.needed or 0) > accelerators:
         raise InvalidInput(f"accelerators {accelerators}: the deployment that is given has {given.needed}")
     return system, accelerators
@@ -246,15 +316,16 @@ def _refuse_network_words(words: Mapping[str, Any], accelerators: int) -> None:
             )
 
 
-def _demand(words: Mapping[str, Any]) -> Demand:
-    """Return the requests of a trace, or drawn ones."""
+def _demand(words: Mapping[str, Any], cells: int) -> Demand:
+    """Return the requests of a trace, of several cells every such one, or drawn ones."""
     if "trace" in words:
         path = os.fspath(words["trace"])
         trace = read_requests(path, words.get("columns", ""))
-        rate = words.get("rate", trace.requests.rate_per_s)
+        requests = trace.requests.taken(slice(None, None, cells))
+        rate = words.get("rate", requests.rate_per_s)
         if rate == float("inf"):
             raise InvalidInput(f"{path}: all requests come at once; give a trace that takes some time")
-        return Demand(trace.requests, rate, str(trace), trace)
+        return Demand(requests, rate, str(trace), trace)
     arrivals = parse_arrivals(words["arrivals"])
     inputs, outputs = parse_lengths(words["isl"], "isl"), parse_lengths(words["osl"], "osl")
     duration_s = amount(parse_time, words["duration"], "duration")

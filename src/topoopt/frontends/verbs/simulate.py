@@ -19,6 +19,7 @@ from topoopt.frontends.verbs.simulation_settings import (
     link_failures,
     packet_options,
     plan_of_fabric,
+    workload_cluster,
 )
 from topoopt.jobs import expecting
 from topoopt.plans import Plan, read_plan
@@ -35,6 +36,7 @@ from topoopt.simulation import (
     is_fbuf,
     job_of_chakra,
     job_of_fbuf,
+    job_of_workload,
     named_fabric,
     own_fabric,
     place_jobs,
@@ -115,7 +117,8 @@ def simulate(
     _options(used, words, "stepped" if collective is None else collective, seed)
     iterations = STEADY_ITERATIONS if steady_state else 1
     on_progress("reading", 0, 0)
-    jobs = [_job(one, iterations) for one in sources]
+    cluster = workload_cluster(words)
+    jobs = [_job(one, iterations, cluster) for one in sources]
     options = _options(used, words, _own_collective(jobs) if collective is None else collective, seed)
     fabric, placement = _fabric(jobs, words, seed, used == "packet" or "path_choice" in words)
     kept = _connections(jobs, fabric) <= MOST_LOGGED if log_flows is None else log_flows
@@ -146,7 +149,7 @@ def _own_collective(jobs: Sequence[SimulatedJob]) -> str:
     return ways.pop() if len(ways) == 1 else "stepped"
 
 
-def _job(source: Simulated, iterations: int) -> SimulatedJob:
+def _job(source: Simulated, iterations: int, cluster: Mapping[str, Any]) -> SimulatedJob:
     """Return a job; for a plan, with the given number of overlapping iterations."""
     if isinstance(source, Plan):
         graph = task_graph_of(source.job, source.strategy, iterations)
@@ -154,8 +157,13 @@ def _job(source: Simulated, iterations: int) -> SimulatedJob:
     path = os.fspath(source)
     if not path:
         raise InvalidInput("PLAN|GRAPH: expected a file name, got nothing")
-    traces = (is_chakra, is_simai_workload, os.path.isdir)
-    for recognizes, job_of in ((is_fbuf, job_of_fbuf), *((one, job_of_chakra) for one in traces)):
+    if is_simai_workload(path) and iterations == 1:
+        return job_of_workload(path, cluster)
+    if cluster:
+        word = next(iter(cluster)).removesuffix("_bps")
+        raise InvalidInput(f"{word}: is for a workload of SimAI, and {path} is none")
+    known = (is_fbuf, is_chakra, is_simai_workload, os.path.isdir)
+    for recognizes, job_of in zip(known, (job_of_fbuf, *(job_of_chakra,) * 3), strict=True):
         if recognizes(path):
             if iterations > 1:
                 raise InvalidInput(f"steady_state: {path} holds one iteration; it is for plans")
@@ -166,7 +174,7 @@ def _job(source: Simulated, iterations: int) -> SimulatedJob:
             f"{path}: no such file; expected a plan of topoopt plan --out, a .fbuf task graph, or Chakra's traces"
         )
     with expecting(path, "plan", "task-graph", "chakra"):
-        return replace(_job(read_plan(path), iterations), path=path)
+        return replace(_job(read_plan(path), iterations, cluster), path=path)
 
 
 def _fabric(

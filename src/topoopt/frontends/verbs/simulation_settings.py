@@ -12,7 +12,7 @@ from topoopt.base.units import parse_bandwidth, parse_bytes, parse_delay, parse_
 from topoopt.jobs import expecting
 from topoopt.plans import Plan, read_plan
 from topoopt.routing import Fabric
-from topoopt.schema.words import Amount, FabricWords, PacketWords, amount, pick
+from topoopt.schema.words import Amount, FabricWords, PacketWords, WorkloadWords, amount, pick
 from topoopt.simulation import (
     AUTO,
     SIMULATORS,
@@ -91,6 +91,17 @@ def fabric_choice(words: Mapping[str, Any]) -> FabricChoice:
         if not choice["wiring"]:
             raise InvalidInput('wiring: expected a family such as lifted, or a wiring file, got ""')
     return FabricChoice(**choice)
+
+
+def workload_cluster(words: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the requested servers of a workload of SimAI, by the names of a cluster's fields."""
+    cluster = pick(words, WorkloadWords)
+    if "intra_server_bandwidth" in cluster:
+        said = cluster.pop("intra_server_bandwidth")
+        cluster["intra_server_bandwidth_bps"] = amount(parse_bandwidth, said, "intra_server_bandwidth")
+    if "accelerators_per_server" in cluster:
+        whole("accelerators_per_server", cluster["accelerators_per_server"], 1)
+    return cluster
 
 
 def packet_options(words: Mapping[str, Any]) -> PacketOptions:

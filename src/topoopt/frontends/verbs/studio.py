@@ -112,6 +112,5 @@ def studio_answer(model: str | None = None, **words: Unpack[QuestionWords]) -> S
 
 def _question(model: str | None, words: Mapping[str, Any]) -> tuple[Question, frozenset[str]]:
     said = {**words, **({} if model is None else {"model": model})}
-    refuse_empty(said)
     files = frozenset(one for one in (model, words.get("prices")) if one is not None and is_file(one))
     return question_of(said, files=files), files

@@ -1,16 +1,17 @@
 """The sentence of an answer: which network, how long, how much; and the reason, in one more."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from shlex import quote
 from typing import Any
 
 from topoopt.base.answers import fields_of
 from topoopt.base.units import format_bandwidth, format_time, interval_s, interval_words
-from topoopt.catalog import IDEAL_SWITCH, NETWORKS, OWN, NetworkRow
+from topoopt.catalog import NETWORKS, OWN, NetworkRow
 from topoopt.frontends.web.question import Question
 from topoopt.pages import dollars, listed
-from topoopt.plans import front
+from topoopt.plans import ComparedFabric, Plan, compared_fabrics, front, recommended
+from topoopt.schema.files import noun_from
 
 ACCURACY = (
     "An estimate. Of 230 times of 46 plans of nine models (4 to 64 servers) half came out within 1.4% of it, nine in "
@@ -43,6 +44,8 @@ class FabricEstimate(NetworkRow):
         Total cost of ownership, per hour and per token or sample.
     network_usd_per_hour : float or None
         Cost of the network including its operation.
+    estimated_s : float or None
+        Estimate that a plan's simulation has replaced; None for an estimate itself.
     """
 
     rule: str
@@ -56,6 +59,7 @@ class FabricEstimate(NetworkRow):
     usd_per_unit: float | None = None
     network_usd_per_hour: float | None = None
     note: str = ""
+    estimated_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +121,7 @@ class StudioAnswer:
     skipped: tuple[tuple[str, str], ...] = ()
     warnings: tuple[str, ...] = ()
     interval_share: float | None = None
+    accuracy: str = ACCURACY
 
     @property
     def front(self) -> tuple[FabricEstimate, ...]:
@@ -132,7 +137,7 @@ class StudioAnswer:
             "question": self.question.words,
             "command": command_line(self.question),
             **fields_of(self, *asked, *found),
-            "accuracy": ACCURACY,
+            "accuracy": self.accuracy,
             "fabrics": [
                 {
                     **asdict(row),
@@ -149,6 +154,59 @@ class StudioAnswer:
         }
 
 
+def adopted(answer: StudioAnswer, plan: Plan, headline: str) -> StudioAnswer:
+    """Return the answer with all that a plan has found in place of estimates: times, prices, bound and advice.
+
+    Parts of a time keep their estimated shares of it.
+    """
+    rows = compared_fabrics(plan)
+    estimates = {key: row for row in reversed(answer.fabrics) for key in (row.fabric, row.rule)}
+    taken, found, best = recommended(rows) or rows[0], list[FabricEstimate](), OWN
+    for rule, row in zip((OWN, *(one.rule for one in plan.baselines)), rows, strict=True):
+        time_s, owned = row.outcome.iteration_time_s, row.ownership
+        before = estimates.get(rule, estimates.get(row.fabric))
+        scale = time_s / before.iteration_time_s if before else 0.0
+        per_unit = owned and (owned.usd_per_token if answer.unit == "token" else owned.usd_per_sample)
+        one = noun_from(
+            FabricEstimate,
+            row,
+            rule=rule,
+            title=before.title if before and before.rule == rule else _title(row),
+            iteration_time_s=time_s,
+            most_time_s=time_s,
+            parts_s={part: each * scale for part, each in before.parts_s.items()}
+            if before
+            else {WHOLE: time_s},
+            configuration=row.configuration or (before.configuration if before else ""),
+            owned_usd=owned and owned.total_usd,
+            usd_per_hour=owned and owned.usd_per_hour,
+            usd_per_unit=per_unit,
+            network_usd_per_hour=owned and owned.network_usd_per_hour,
+            note="; ".join(f"missing: {part}" for part in owned.unknown) if owned else "",
+            estimated_s=before and max(before.iteration_time_s, plan.bounds.lower_bound_s),
+        )
+        found.append(one)
+        best = row.fabric if row is taken else best
+    return replace(
+        answer,
+        fabrics=tuple(found),
+        bound_s=plan.bounds.lower_bound_s,
+        bound_words="the least that any network with these ports could reach",
+        best=best,
+        sentence=headline,
+        reason="Simulated: the search for the best split, and its iteration on each network. Estimates are in gray.",
+        skipped=plan.skipped_fabrics,
+        accuracy="Simulated by the plan. Where the time goes: total times are simulated, their parts are estimated.",
+    )
+
+
+def _title(row: ComparedFabric) -> str:
+    label = NETWORKS[row.fabric].label
+    return f"{label} ({row.variant})" if row.variant else label
+
+
+WHOLE = "whole"
+"""Part of a simulated time that no estimate divides."""
 SAME = 0.005
 """Relative difference below which times are reported as equal."""
 TIE = 0.0005
@@ -160,15 +218,17 @@ NEAR = 1.02
 
 
 def best_fabric(answer: StudioAnswer) -> FabricEstimate:
-    """Return the fabric with the least dollars a unit; where that is unknown, the cheapest of the fast ones.
+    """Return the fabric that a plan would recommend; where prices are unknown, the cheapest of the fast ones."""
+    first = answer.fabrics[0]
 
-    The ideal switch gives way to a fabric of the same dollars a unit.
-    """
-    known = [row for row in answer.fabrics if row.usd_per_unit is not None]
-    if known:
-        least = min(known, key=lambda row: (row.usd_per_unit or 0.0, row.iteration_time_s))
-        ties = [row for row in known if _dearer(row, least) <= TIE and row.fabric != IDEAL_SWITCH]
-        return next(iter(ties), least) if least.fabric == IDEAL_SWITCH else least
+    def saved_usd(row: FabricEstimate) -> float | None:
+        if row.owned_usd is None or first.owned_usd is None:
+            return None
+        return first.owned_usd - row.owned_usd * row.iteration_time_s / first.iteration_time_s
+
+    best = recommended(answer.fabrics, lambda row: row.iteration_time_s, saved_usd)
+    if best is not None:
+        return best
     fastest = min(row.iteration_time_s for row in answer.fabrics)
     near = [row for row in answer.fabrics if row.iteration_time_s <= NEAR * fastest]
     priced = [row for row in near if row.cost_usd is not None]
@@ -240,10 +300,11 @@ def _beside_units(answer: StudioAnswer, best: FabricEstimate, others: list[Fabri
         return f"{said}."
     row = min(rest, key=lambda one: one.usd_per_unit or 0.0)
     slower = row.iteration_time_s / best.iteration_time_s - 1
+    dearer = _dearer(row, best)
     pace = "as fast" if abs(slower) <= SAME else f"{abs(slower):.1%} {'slower' if slower > 0 else 'faster'}"
     return (
-        f"{said}; next comes {inside(row)}, {pace} for {usd(row.cost_usd)}, {_dearer(row, best):.2%} dearer "
-        f"a {answer.unit}{_saved_and_lost(row, best)}."
+        f"{said}; next comes {inside(row)}, {pace} for {usd(row.cost_usd)}, {abs(dearer):.2%} "
+        f"{'dearer' if dearer > 0 else 'cheaper'} a {answer.unit}{_saved_and_lost(row, best)}."
     )
 
 

@@ -9,6 +9,7 @@ CPU time for the next one.
 import asyncio
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -28,8 +29,7 @@ from topoopt.base.errors import Infeasible, TopoOptError
 from topoopt.base.kernel import on_compilation
 from topoopt.base.workers import end_with_parent
 from topoopt.frontends.web.answer import answer_question
-from topoopt.frontends.web.estimate import FabricEstimate, StudioAnswer
-from topoopt.frontends.web.plan_desk import mistake_of_ours
+from topoopt.frontends.web.estimate import WHOLE, FabricEstimate, StudioAnswer
 from topoopt.frontends.web.question import Question
 from topoopt.pages import BarChart, LineChart, Series, figure
 
@@ -50,15 +50,29 @@ PARTS: Mapping[str, str] = MappingProxyType(
         "pp_s": "between stages",
         "dp_s": "gradients and weights",
         "communication_s": "communication",
+        WHOLE: "simulated, not divided",
     }
 )
 """Labels of the parts of the iteration time."""
-FRONT, RELAYED = "front", "all relayed"
+FRONT, RELAYED, ESTIMATED = "Pareto front", "all relayed", "estimated before"
 SEEN = 1.002
 """Relative range of an estimate above which it is marked."""
+
+
+def mistake_of_ours(error: Exception) -> str:
+    """Return the line that says an unexpected error, and where it came up."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"a mistake of ours: {type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"
+
+
+def page_form(answer: StudioAnswer) -> dict[str, Any]:
+    """Return an answer with its charts."""
+    return {"answer": answer.to_json(), "figures": _figures(answer)}
+
+
 FORMS: Mapping[str, Callable[[StudioAnswer], dict[str, Any]]] = {
     "estimate": StudioAnswer.to_json,
-    "page": lambda answer: {"answer": answer.to_json(), "figures": _figures(answer)},
+    "page": page_form,
 }
 """Forms of an answer: the noun alone, or with its charts."""
 
@@ -193,9 +207,13 @@ def _figures(answer: StudioAnswer) -> dict[str, Any]:
                 labels=names,
             )
         )
-    money = LineChart(
-        "money", "Money against time", "price of the network, $", "time of an iteration, s", tuple(series)
-    )
+    before = [row for row in rows if row.estimated_s is not None]
+    if before:
+        times = tuple(row.estimated_s or 0.0 for row in before)
+        names = tuple(row.title for row in before)
+        series.append(Series(ESTIMATED, _usd(before), times, published=True, joined=False, labels=names))
+    axes = "price of the network, $", "time of an iteration, s"
+    money = LineChart("money", "Cost against iteration time", *axes, tuple(series))
     return {"money": figure(money), "parts": figure(_parts(answer))}
 
 

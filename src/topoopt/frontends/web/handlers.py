@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
@@ -28,7 +28,7 @@ from topoopt.frontends.web.plan_desk import FILES, PlanDesk, UnknownPlan
 from topoopt.frontends.web.question import Question, known_models, question_of
 from topoopt.pricing import LINK_TECHNOLOGIES, PRICE_TABLES
 from topoopt.schema.files import parse_json
-from topoopt.schema.words import QuestionWords, described
+from topoopt.schema.words import QuestionWords, described, refuse_empty
 from topoopt.workloads.transformer import TRANSFORMERS
 
 SERVERS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
@@ -37,8 +37,6 @@ MOST_PORTS = 16
 """Most ports on a slider; a number field accepts more."""
 PAUSE_S, SIGN_OF_LIFE_S = 0.1, 10.0
 """Interval of checks of a plan; and of keep-alive messages of a stream."""
-MOST_SERVERS = 2**17
-"""Servers of an estimate: it is there within seconds."""
 MOST_WAITING = 100
 """Questions that may wait for an answer."""
 SEARCH_WORDS = ("budget", "baseline_budget", "seed")
@@ -66,16 +64,8 @@ class Studio:
     estimators: Estimators = field(default_factory=Estimators)
 
     def question(self, words: Mapping[str, Any]) -> Question:
-        """Return the question from given values, of at most :data:`MOST_SERVERS` servers.
-
-        Raises
-        ------
-        InvalidInput
-            As :func:`topoopt.frontends.web.question_of`.
-        """
-        question = question_of(words, files=self.files)
-        whole("servers", question.servers, most=MOST_SERVERS)
-        return question
+        """Return the question from given values; errors as :func:`topoopt.frontends.web.question_of`."""
+        return question_of(words, files=self.files)
 
 
 class BadAddress(InvalidInput):
@@ -88,16 +78,16 @@ def make_app(studio: Studio) -> Starlette:
     routes = [
         Route("/", handlers.page),
         Route("/api", handlers.page),
-        Route("/assets/{name:path}", handlers.asset),
-        Route("/api/openapi.json", handlers.openapi),
-        Route("/api/fields", handlers.fields),
         Route("/api/estimate", handlers.estimate),
         Route("/api/page", handlers.answer_page),
-        Route("/api/plans", handlers.ask, methods=["POST"]),
-        Route("/api/plans/{key}", handlers.plan),
-        Route("/api/plans/{key}", handlers.cancel, methods=["DELETE"]),
-        Route("/api/plans/{key}/events", handlers.events),
-        Route("/api/plans/{key}/{name}", handlers.plan_file),
+        Route("/assets/{name:path}", _plain(handlers.asset)),
+        Route("/api/openapi.json", _plain(handlers.openapi)),
+        Route("/api/fields", _plain(handlers.fields)),
+        Route("/api/plans", _plain(handlers.ask), methods=["POST"]),
+        Route("/api/plans/{key}", _plain(handlers.plan)),
+        Route("/api/plans/{key}", _plain(handlers.cancel), methods=["DELETE"]),
+        Route("/api/plans/{key}/events", _plain(handlers.events)),
+        Route("/api/plans/{key}/{name}", _plain(handlers.plan_file)),
     ]
     return Starlette(
         routes=routes,
@@ -109,6 +99,19 @@ def make_app(studio: Studio) -> Starlette:
             ClientDisconnect: _gone,
         },
     )
+
+
+def _plain(handler: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+    """Return a handler that refuses parameters in the address: nothing would read them."""
+
+    async def answered(request: Request) -> Response:
+        if words := [name for name in request.query_params if name != "token"]:
+            raise BadAddress(
+                f"{words[0]}: {request.url.path} takes no parameters; a question goes to /api/estimate"
+            )
+        return await handler(request)
+
+    return answered
 
 
 class _Handlers:
@@ -217,6 +220,7 @@ class _Handlers:
         words = {name: value for name, value in pairs if name != "token"}
         for name in words:
             check_known("word", name, ("model", *(word.name for word in described(QuestionWords))))
+        refuse_empty(words)
         return words
 
 

@@ -4,7 +4,6 @@ import shutil
 import signal
 import threading
 import time
-import traceback
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,7 +18,9 @@ from topoopt.base.answers import ask, digest, fields_of
 from topoopt.base.errors import InvalidInput, TopoOptError
 from topoopt.base.machine import private_folder
 from topoopt.base.workers import end_with_parent
-from topoopt.frontends.web.estimate import command_line
+from topoopt.frontends.web.answer import answer_question
+from topoopt.frontends.web.estimate import adopted, command_line
+from topoopt.frontends.web.estimators import mistake_of_ours, page_form
 from topoopt.frontends.web.question import Question
 from topoopt.pages import figure, topology_of_plan
 from topoopt.plans import Plan
@@ -177,7 +178,7 @@ class PlanDesk:
             state = self._known(key)
             if state.is_over or self._watchers.get(key, 0) > 1:
                 return state
-            self._put(replace(state, status=CANCELLED, stage="", message="called off"))
+            self._put(replace(state, status=CANCELLED, stage="", message="cancelled"))
             if key in self._queue:
                 self._queue.remove(key)
             elif self._process is not None:
@@ -256,7 +257,7 @@ class PlanDesk:
             question = state.question
             words = {**question.plan_words, **state.search}
             process = context.Process(
-                target=make_plan_alone, args=(theirs, question.model, words, str(folder)), daemon=True
+                target=make_plan_alone, args=(theirs, question, words, str(folder)), daemon=True
             )
             process.start()
             self._process = process
@@ -317,7 +318,9 @@ class PlanDesk:
         self._states[state.key] = replace(state, version=self._states[state.key].version + 1)
 
 
-def make_plan_alone(connection: Connection, model: str, words: Mapping[str, Any], folder: str) -> None:
+def make_plan_alone(
+    connection: Connection, question: Question, words: Mapping[str, Any], folder: str
+) -> None:
     """Make a plan, write it, and send ``(kind, ...)``: progress, finally done or failed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this process
     end_with_parent()
@@ -334,26 +337,21 @@ def make_plan_alone(connection: Connection, model: str, words: Mapping[str, Any]
         connection.send(("draft", found.to_json()))
 
     try:
-        plan = ask("plan", model, on_progress=progress, on_draft=draft, **words)
+        plan = ask("plan", question.model, on_progress=progress, on_draft=draft, **words)
         progress("writing the report", 0, 0)
         ask("write_plan", Path(folder, "plan.json"), plan)
         ask("report", plan, Path(folder, "report.html"))
-        connection.send(("done", in_short(plan)))
+        connection.send(("done", in_short(plan, question)))
     except TopoOptError as error:
         connection.send(("failed", str(error)))
     except Exception as error:
         connection.send(("failed", mistake_of_ours(error)))
 
 
-def mistake_of_ours(error: Exception) -> str:
-    """Return the line that says an unexpected error, and where it came up."""
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"a mistake of ours: {type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"
-
-
-def in_short(plan: Plan) -> dict[str, Any]:
-    """Return the parts of a plan that the page shows."""
+def in_short(plan: Plan, question: Question) -> dict[str, Any]:
+    """Return the parts of a plan that the page shows, among them the answer in place of the estimate."""
     page = ask("page_of", plan)
+    answer = adopted(answer_question(question), plan, page.headline)
     return {
         "iteration_time_s": plan.iteration_time_s,
         "lower_bound_s": plan.bounds.lower_bound_s,
@@ -364,6 +362,7 @@ def in_short(plan: Plan) -> dict[str, Any]:
         "tiles": [{"name": tile.name, "value": tile.value, "remark": tile.remark} for tile in page.tiles],
         "wiring": plan.wiring.family if plan.wiring is not None else "",
         "topology": figure(topology_of_plan(plan)),
+        "page": page_form(answer),
         "fabrics": [
             {
                 "fabric": row.fabric,

@@ -13,7 +13,7 @@ from topoopt.base.units import parse_bandwidth
 from topoopt.catalog import find_accelerator
 from topoopt.jobs import JobRequest, request_of
 from topoopt.pricing import LINK_TECHNOLOGIES, PRICE_TABLES, RUNNING_WORDS
-from topoopt.schema.words import QuestionWords, amount, described
+from topoopt.schema.words import QuestionWords, amount, described, refuse_empty
 from topoopt.workloads import MODELS
 from topoopt.workloads.transformer import TRANSFORMERS
 
@@ -27,6 +27,8 @@ INTEGER = re.compile("[+-]?[0-9]{1,20}")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
 """Numbers in an address; Python's own reader would take ``1_6`` and digits of other scripts, too."""
 _LEAST = {"servers": 2, "seq": 1, "degree": 1}
+MOST_SERVERS = 2**17
+"""Servers of an estimate: it is there within seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ class Question:
 
 
 def question_of(words: Mapping[str, Any], *, files: frozenset[str] = frozenset()) -> Question:
-    """Return the question from options: text as in an address, or values as in JSON; empty text is not given.
+    """Return the question from options: text as in an address, or values as in JSON.
 
     Parameters
     ----------
@@ -87,18 +89,19 @@ def question_of(words: Mapping[str, Any], *, files: frozenset[str] = frozenset()
     Raises
     ------
     InvalidInput
-        For an unknown word or name, or a value of the wrong kind.
+        For an unknown word or name, an empty or wrong value, or more than :data:`MOST_SERVERS` servers.
 
     Examples
     --------
-    >>> question_of({"servers": "64", "bandwidth": "800Gbps", "seq": ""}).bandwidth_bps
+    >>> question_of({"servers": "64", "bandwidth": "800Gbps"}).bandwidth_bps
     800000000000.0
     """
+    refuse_empty(words)
     kinds = {word.name: word.kind for word in described(QuestionWords)}
     said: dict[str, Any] = {}
     for name, value in words.items():
         check_known("word", name, ("model", *kinds))
-        if value is not None and value != "":
+        if value is not None:
             said[name] = _value(name, value, kinds.get(name, str))
     if "bandwidth" in said:
         said["bandwidth_bps"] = said.pop("bandwidth")
@@ -150,7 +153,8 @@ def _value(name: str, value: Any, kind: Any) -> Any:
             raise InvalidInput(f"bandwidth: expected a rate such as 400Gbps, got {shown(value)}")
         return amount(parse_bandwidth, value, name)
     if kind is int:
-        return whole(name, _integer(name, value), _LEAST.get(name, 1))
+        most = MOST_SERVERS if name == "servers" else None
+        return whole(name, _integer(name, value), _LEAST.get(name, 1), most)
     if kind is float or (name == "server_price" and value not in RANGE):
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         number = float(value) if is_number or _is(NUMBER, value) else nan

@@ -11,8 +11,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog
-from scipy.sparse import coo_array
 
 from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import Infeasible
@@ -155,6 +153,9 @@ def by_network(case: PairingCase) -> Floats | None:
 
     A linear program over pairs; among equally good solutions the one whose pairs have the most bandwidth of their own.
     """
+    from scipy.optimize import linprog  # noqa: PLC0415 - slow to import
+    from scipy.sparse import coo_array  # noqa: PLC0415 - slow to import
+
     sources, ends = _sides(case)
     count = len(sources) * len(ends)
     rows = _pair_loads(case, sources, ends)
@@ -229,6 +230,8 @@ def _slowness(case: PairingCase, sources: Floats, ends: Floats) -> Floats:
 
 def _pair_loads(case: PairingCase, sources: Floats, ends: Floats) -> Floats:
     """Return the load of each link if all requests used one pair, shape (pairs, links)."""
+    from scipy.sparse import coo_array  # noqa: PLC0415 - slow to import
+
     rows, links = case.laid.rows, len(case.busy)
     owner = np.repeat(np.arange(len(rows)), np.diff(rows.pair_first))
     by_pair = coo_array((rows.share, (owner, rows.link)), shape=(len(rows), links)).tocsr()

@@ -62,6 +62,8 @@ class Relief:
         return replace(part, **own)
 
 
+SUMMED = ("cost_usd", "power_w", "usd_per_hour")
+"""Figures of a network that are added up over cells."""
 MEMORY = ("dense_memory", "expert_memory", "cache_memory")
 WIRES = tuple(one.name for one in fields(Replica) if one.name.endswith("s_per_byte"))
 RELIEFS = (
@@ -160,10 +162,15 @@ class ServingAnswer:
 
     @property
     def usd_per_hour(self) -> float | None:
-        """Cost of servers and, with several, of the winning network; None where a part has no price."""
-        if self.winner is not None:
-            return self.winner.served.usd_per_hour
-        return self.question.owned.usd_per_hour if self.question.owned else None
+        """Cost of servers and, with several, of the winning networks; None where a part has no price."""
+        winner, owned = self.winner, self.question.owned
+        usd = winner.served.usd_per_hour if winner else owned.usd_per_hour if owned else None
+        return None if usd is None else usd * self.question.cells
+
+    @property
+    def goodput_per_s(self) -> float:
+        """Goodput of the best deployment, all cells together."""
+        return self.best.goodput_per_s * self.question.cells
 
     def usd_per_million(self, tokens_per_s: float) -> float | None:
         """Return the cost per million output tokens at a token rate, including all hardware."""
@@ -179,16 +186,17 @@ class ServingAnswer:
         """
         if not self.fabrics:
             usd_per_hour = self.usd_per_hour
-        question, run = self.question, one.run
+        question, run, cells = self.question, one.run, self.question.cells
         deployment, answer = one.candidate.deployment, question.demand.answer
-        goodput, gains = one.goodput_per_s, one.binding.gains
+        goodput, gains = one.goodput_per_s * cells, one.binding.gains
+        accelerators, tokens_per_s = deployment.accelerators * cells, run.output_tokens_per_s * cells
         return {
-            "deployment": deployment_json(deployment),
-            "accelerators": deployment.accelerators,
+            "deployment": deployment_json(deployment, cells),
+            "accelerators": accelerators,
             "replica_cache_tokens": one.candidate.decode.cache_tokens,
             "goodput_per_s": goodput,
-            "goodput_per_accelerator_per_s": goodput / deployment.accelerators,
-            "stable_per_s": one.stable_per_s,
+            "goodput_per_accelerator_per_s": goodput / accelerators,
+            "stable_per_s": one.stable_per_s * cells,
             "attainment": run.attainment(question.objectives),
             **_named("ttft", run.ttft_s),
             **_named("tpot", run.tpot_s),
@@ -196,12 +204,12 @@ class ServingAnswer:
             **self._stack_figures(one),
             "prefill_mean_s": float(run.prefill_s.mean()),
             "transfer_mean_s": float(run.transfer_s.mean()),
-            "output_tokens_per_s": run.output_tokens_per_s,
-            "accelerator_tokens_per_s": run.output_tokens_per_s / deployment.accelerators,
+            "output_tokens_per_s": tokens_per_s,
+            "accelerator_tokens_per_s": tokens_per_s / accelerators,
             "user_tokens_per_s": finite_or_none(user_tokens_per_s(run)),
-            "accelerator_tokens_per_s_at_goodput": goodput * answer / deployment.accelerators,
+            "accelerator_tokens_per_s_at_goodput": goodput * answer / accelerators,
             "user_tokens_per_s_at_goodput": finite_or_none(user_tokens_per_s(one.at_goodput)),
-            "usd_per_million_tokens": usd_per_million(usd_per_hour, run.output_tokens_per_s),
+            "usd_per_million_tokens": usd_per_million(usd_per_hour, tokens_per_s),
             "usd_per_million_tokens_at_goodput": usd_per_million(usd_per_hour, goodput * answer),
             "preempted": int(run.preempted.sum()),
             "prefix_hit_share": run.hit_share,
@@ -227,7 +235,7 @@ class ServingAnswer:
         for name, unit, quantity, value in (
             ("ttft_p50", "s", "ttft", spread_of(one.run.ttft_s).p50),
             ("tpot_p50", "s", "tpot", spread_of(one.run.tpot_s).p50),
-            ("stable", "per_s", "throughput", one.stable_per_s),
+            ("stable", "per_s", "throughput", one.stable_per_s * self.question.cells),
         ):
             left_out, *ends = error_band(ServedStack(model, part, settings, split=split), quantity)
             found["interval_left_out"] = left_out
@@ -237,11 +245,17 @@ class ServingAnswer:
 
     def fabric_row(self, row: OnOneFabric) -> dict[str, Any]:
         """Return a fabric as plain values: the deployment on it, simulated, and the network's share."""
-        return {
+        usd, cells = row.served.usd_per_hour, self.question.cells
+        found = {
             **row.served.network_json(),
-            **self.row(row.evaluated, row.served.usd_per_hour),
+            **self.row(row.evaluated, None if usd is None else usd * cells),
             **fabric_row(row.served, row.rate_per_s),
         }
+        if cells > 1:  # what is bought for each of them
+            found |= {name: found[name] * cells for name in SUMMED if found[name] is not None}
+            parts = found["cost_parts_usd"].items()
+            found["cost_parts_usd"] = {part: tuple(cells * usd for usd in each) for part, each in parts}
+        return found
 
     def to_frame(self) -> Frame:
         """Return a row for each fabric, or of a single server for each deployment, as a pandas table."""
@@ -256,19 +270,20 @@ class ServingAnswer:
         return {
             "model": question.machine.model.name,
             "accelerator": self.accelerator,
-            "accelerators": question.limits.accelerators,
+            "accelerators": question.accelerators,
+            **({"cells": question.cells} if question.cells > 1 else {}),
             "engine": question.machine.settings.engine,
             "requests": len(demand.requests),
             "requests_words": demand.words,
             **({"trace": demand.trace.to_json()} if demand.trace else {}),
-            "rate_per_s": demand.rate_per_s,
+            "rate_per_s": demand.rate_per_s and demand.rate_per_s * question.cells,
             "input_tokens_mean": demand.prompt,
             "output_tokens_mean": demand.answer,
             "objectives": asdict(objectives),
             "router": question.router or USUAL_ROUTER,
             "settings": asdict(question.machine.settings),
             **{name: getattr(self, name) for name in ("meets", "splits", "screened", "usd_per_hour")},
-            "deployment": deployment_json(self.best.candidate.deployment),
+            "deployment": deployment_json(self.best.candidate.deployment, question.cells),
             "best": self.row(self.best, self.usd_per_hour),
             **(network_json(network) if network else {}),
             "winner": winner.fabric if winner else None,

@@ -98,20 +98,20 @@ def read_deployment(path: str) -> DeploymentPart:
     return found
 
 
-def deployment_json(one: Deployment) -> dict[str, Any]:
-    """Return a deployment as a mapping, as a file has it."""
+def deployment_json(one: Deployment, cells: int = 1) -> dict[str, Any]:
+    """Return the deployment of some equal cells as a mapping, as a file has it."""
     return {
         "mode": one.mode,
-        "prefill": _pool_json(one.prefill) if one.prefill else None,
-        "decode": _pool_json(one.decode),
+        "prefill": _pool_json(one.prefill, cells) if one.prefill else None,
+        "decode": _pool_json(one.decode, cells),
         "max_batch": one.decode.max_batch // one.decode.parallelism.attention_data,
         "token_budget": one.decode.token_budget // one.decode.parallelism.attention_data,
-        "accelerators": one.accelerators,
+        "accelerators": one.accelerators * cells,
     }
 
 
-def _pool_json(pool: Pool) -> dict[str, int]:
-    return {"replicas": pool.replicas, **asdict(pool.parallelism)}
+def _pool_json(pool: Pool, cells: int) -> dict[str, int]:
+    return {"replicas": pool.replicas * cells, **asdict(pool.parallelism)}
 
 
 def words_of(deployment: Mapping[str, Any]) -> str:

@@ -62,8 +62,8 @@ def serve(question: Question, on_progress: Progress) -> ServingAnswer:
     rate, stable = question.demand.rate_per_s, best.stable_per_s
     if rate is not None and rate > NOISE * stable:
         raise Infeasible(
-            f"rate {rate:g}/s: more than {question.limits.accelerators} accelerators keep up with; the largest that is "
-            f"stable is {stable:.3g}/s, with {best.words}"
+            f"rate {rate * question.cells:g}/s: more than {question.accelerators} accelerators keep up with; the "
+            f"largest that is stable is {stable * question.cells:.3g}/s, with {best.words}{question.in_each}"
         )
     if simulated[0].goodput_per_s == 0:
         near = max(simulated, key=lambda one: one.run.attainment(question.objectives))

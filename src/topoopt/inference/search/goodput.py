@@ -156,18 +156,7 @@ def _answered_per_s(one: Candidate, fleet: Fleet, demand: Demand, rate_per_s: fl
 def first_requests(demand: Demand, count: int) -> Demand:
     """Return the first requests, ``count`` at most."""
     requests = demand.requests
-    if len(requests) <= count:
-        return demand
-    last = int(requests.block_first[count])
-    cut = replace(
-        requests,
-        arrival_s=requests.arrival_s[:count],
-        input_tokens=requests.input_tokens[:count],
-        output_tokens=requests.output_tokens[:count],
-        block_first=requests.block_first[: count + 1],
-        blocks=requests.blocks[:last],
-    )
-    return replace(demand, requests=cut)
+    return demand if len(requests) <= count else replace(demand, requests=requests.taken(slice(count)))
 
 
 def goodput(

@@ -93,6 +93,9 @@ class Question:
         Cost of the hardware of one server.
     network : NetworkQuestion or None
         Networks of several servers; None where all accelerators are in one.
+    cells : int
+        Equal services side by side, each with its own network, router and share of the requests; everything else is
+        of one of them.
     top : int
         Deployments that are simulated for each mode, and shown.
     """
@@ -112,6 +115,17 @@ class Question:
     network: NetworkQuestion | None = None
     top: int = 3
     seed: int = 0
+    cells: int = 1
+
+    @property
+    def accelerators(self) -> int:
+        """Accelerators of all cells."""
+        return self.limits.accelerators * self.cells
+
+    @property
+    def in_each(self) -> str:
+        """Words behind a deployment of a cell, where there are several."""
+        return f" in each of {self.cells} cells" if self.cells > 1 else ""
 
     def fleet(self, one: Candidate) -> Fleet:
         """Return a candidate as the simulator takes it; of several servers on a network that takes no time."""

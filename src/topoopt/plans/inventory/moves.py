@@ -203,7 +203,15 @@ class RewiringAnswer:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Caveats before moving anything."""
-        return (DIRECTED_WARNING,) if self.rewiring.old.links == "directed" else ()
+        before, after = (
+            {end[0] for patch in wiring.patches for end in patch.ends}
+            for wiring in (self.rewiring.old, self.rewiring.new)
+        )
+        idle = [self.inventory.servers[server].name for server in sorted(before - after)]
+        names = ", ".join(idle)
+        left = f"{self.new} leaves {len(idle)} of {len(before)} servers of {self.old} without a cable: {names:.80}"
+        directed = self.rewiring.old.links == "directed"
+        return (*(DIRECTED_WARNING,) * directed, *(left,) * bool(idle))
 
     def moves(self) -> list[tuple[Any, ...]]:
         """Return the moves in order: :data:`~topoopt.finder.rewiring.MOVE_COLUMNS`, then the names."""

@@ -9,7 +9,7 @@ from typer import Argument, Option
 import topoopt
 from topoopt.base.errors import InvalidInput
 from topoopt.frontends.cli import flagged, progress, show, spread
-from topoopt.schema.words import File, ForwardingWords, Switch, Word
+from topoopt.schema.words import File, ForwardingWords, Switch, Word, as_flag
 
 
 class ExportWords(ForwardingWords, total=False):
@@ -38,6 +38,9 @@ def export(
 ) -> None:
     """Export a plan: patch lists, server and switch configurations, and inputs of other programs."""
     if list_formats:
+        for given in (plan, *(as_flag(word) for word in ("out", "inventory", "present") if word in words)):
+            if given is not None:
+                raise InvalidInput(f"--list: writes nothing; leave {given} out")
         show(topoopt.export_formats(), as_json)
         return
     if plan is None:

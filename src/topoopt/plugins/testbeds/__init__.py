@@ -11,11 +11,11 @@ if TYPE_CHECKING:  # the list of verbs needs none of it
     from topoopt.plugins.testbeds.emulated_fabrics import emulated as emulated
     from topoopt.plugins.testbeds.emulated_fabrics import paper_fabric as paper_fabric
     from topoopt.plugins.testbeds.emulated_fabrics import plan_on_links as plan_on_links
-    from topoopt.plugins.testbeds.network.capacity import check_capacity as check_capacity
+    from topoopt.plugins.testbeds.network.capacity import capable_scale as capable_scale
     from topoopt.plugins.testbeds.sharing.processes import TestbedLink as TestbedLink
     from topoopt.plugins.testbeds.sharing.processes import sharing_job as sharing_job
     from topoopt.plugins.testbeds.sharing.share import ShareSettings as ShareSettings
-    from topoopt.plugins.testbeds.sharing.share import check_bottleneck as check_bottleneck
+    from topoopt.plugins.testbeds.sharing.share import bottleneck_scale as bottleneck_scale
     from topoopt.plugins.testbeds.sharing.share import share_link as share_link
     from topoopt.plugins.testbeds.sharing.shared_run import TestbedShare as TestbedShare
     from topoopt.plugins.testbeds.standing_testbeds import TestbedsAnswer as TestbedsAnswer

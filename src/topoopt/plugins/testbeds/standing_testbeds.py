@@ -11,7 +11,7 @@ from topoopt.plugins.testbeds.network import (
     Testbed,
     TestbedState,
     build,
-    check_capacity,
+    capable_scale,
     check_machine,
     check_speed,
     find_state,
@@ -71,8 +71,10 @@ class TestbedsAnswer:
         ]
 
 
-def put_up(fabric: Emulated, name: str, scale: float, on_progress: Progress) -> TestbedsAnswer:
+def put_up(fabric: Emulated, name: str, scale: float, given: bool, on_progress: Progress) -> TestbedsAnswer:
     """Create a persistent testbed, and check that packets of every pair take the plan's paths.
+
+    Where the scale is not given, it may become larger.
 
     Raises
     ------
@@ -82,8 +84,8 @@ def put_up(fabric: Emulated, name: str, scale: float, on_progress: Progress) -> 
     check_speed(fabric.layout, scale)
     check_machine()
     on_progress("measuring this machine", 0, 0)
-    check_capacity(fabric.layout, scale)
-    on_progress(f"building {fabric.layout.servers} servers", 0, 0)
+    scale = capable_scale(fabric.layout, scale, given)
+    on_progress(f"building {fabric.layout.servers} servers, scale {scale:g}", 0, 0)
     with build(fabric.layout, name, scale, kept=True) as testbed:
         on_progress("following packets of all pairs", 0, 0)
         checked = check_paths(testbed, fabric)

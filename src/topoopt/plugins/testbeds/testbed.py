@@ -22,12 +22,12 @@ from topoopt.plugins.testbeds.emulated_fabrics import (
     paper_fabric,
     plan_on_links,
 )
-from topoopt.plugins.testbeds.network import check_capacity, check_machine, check_name, check_speed
+from topoopt.plugins.testbeds.network import capable_scale, check_machine, check_name, check_speed
 from topoopt.plugins.testbeds.sharing.processes import TestbedLink, sharing_job
 from topoopt.plugins.testbeds.sharing.share import (
     CONGESTION,
     ShareSettings,
-    check_bottleneck,
+    bottleneck_scale,
     check_congestion,
     check_link,
     share_link,
@@ -113,15 +113,14 @@ def share(
     asked = _settings(settings, profiles, capacity_bps)
     wanted_s = iteration_time_s(settings)
     scale = checked_scale(settings["scale"])
-    link = TestbedLink(capacity_bps, scale, wanted_s / max(one.iteration_time_s for one in profiles))
-    sharing = [sharing_job(profile, link) for profile in profiles]
     check_link(capacity_bps, scale, asked.queue_bytes)
     name = name_of(settings)
     check_machine()
     check_congestion(asked.congestion, asked.by_namespace)
     on_progress("measuring this machine", 0, 0)
-    check_bottleneck(capacity_bps, scale, asked.queue_bytes)
-    return share_link(sharing, link, asked, name, on_progress)
+    scale = bottleneck_scale(capacity_bps, scale, asked.queue_bytes, "scale" in words)
+    link = TestbedLink(capacity_bps, scale, wanted_s / max(one.iteration_time_s for one in profiles))
+    return share_link([sharing_job(one, link) for one in profiles], link, asked, name, on_progress)
 
 
 def _profile(job: ProfileSource | float, capacity_bps: float) -> CommunicationProfile:
@@ -208,8 +207,7 @@ def run(
         check_speed(fabric.layout, slower)
     check_ready()
     check_processes(cluster.servers)
-    for fabric in fabrics:
-        check_capacity(fabric.layout, slower)
+    slower = max(capable_scale(fabric.layout, slower, "scale" in words) for fabric in fabrics)
     scale = testbed_scale(job, own, cluster, slower, wanted_s)
     beside = tuple(dict.fromkeys((REFERENCE, *simulators)))
     training = TrainingSettings(scale, *counts, beside, counters is not None)
@@ -306,7 +304,7 @@ def up(
     scale = checked_scale(settings["scale"])
     cluster, fabric = cluster_and_fabric(plan)
     name = name_of(settings)
-    return put_up(emulated(settings["fabric"], cluster, fabric), name, scale, on_progress)
+    return put_up(emulated(settings["fabric"], cluster, fabric), name, scale, "scale" in words, on_progress)
 
 
 @checked_arguments

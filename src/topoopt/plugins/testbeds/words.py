@@ -15,7 +15,7 @@ class TestbedWords(TypedDict, total=False):
     """topoopt: the plan's links; ideal-switch: one switch with d·B per server; fat-tree: d·B/3.2 per server (the
     paper's equal cost); switch: B per server."""
     scale: Annotated[float, Word("N", 1000.0)]
-    """Factor by which links are slower than the plan's."""
+    """Factor by which links are slower than the plan's; unless given, larger where this machine carries less."""
     name: Annotated[str, Word("NAME")]
     """Name of the testbed (default: generated)."""
 
@@ -32,7 +32,7 @@ class TestbedRunWords(TypedDict, total=False):
     """Networks to measure, with commas: topoopt (the plan's links), ideal-switch (one switch, d·B per server),
     fat-tree (d·B/3.2, the paper's equal cost), switch (B) (default: topoopt,ideal-switch,switch)."""
     scale: Annotated[float, Word("N", 1000.0)]
-    """Factor by which links are slower than the plan's."""
+    """Factor by which links are slower than the plan's; unless given, larger where this machine carries less."""
     iteration_time: Annotated[Amount, Word("TIME", "3s")]
     """Target iteration time on the plan's links; messages are scaled down to reach it."""
     iterations: Annotated[int, Word("N", 3)]
@@ -68,7 +68,7 @@ class TestbedShareWords(TypedDict, total=False):
     capacity: Annotated[Amount, Word("RATE", "50Gbps")]
     """Bandwidth of the link, in the units of the jobs."""
     scale: Annotated[float, Word("N", 500.0)]
-    """Factor by which the link is slower here."""
+    """Factor by which the link is slower here; unless given, larger where this machine carries less."""
     iteration_time: Annotated[Amount, Word("TIME", "2s")]
     """Duration here of the longest iteration with the link to itself; all times are stretched by the same
     factor."""

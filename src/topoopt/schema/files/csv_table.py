@@ -29,6 +29,8 @@ _BLANKS = re.compile(r"[+-]?\d{1,3}(?: \d{3})+[.,]\d+")
 """A number with blanks between its groups; without a fraction it may be a list of numbers."""
 _MARKS = re.compile(r"[\"$€£¥'’\u00a0\u202f]|[A-Z]{3} ?\d|\d ?[A-Z]{3}")
 """Marks of numbers with groups and of currencies."""
+_UNIT = re.compile(r"(.*?\d)(\s*[A-Za-zµ/]{1,6})?")
+"""A number and its unit."""
 _DOLLARS = ("$", "US$", "USD")
 
 
@@ -56,7 +58,7 @@ def csv_lines(text: str, place: str, separator: str = "") -> list[tuple[int, lis
         raise InvalidInput(f"{place}: line {reader.line_num}: not valid CSV: {error}") from None
     rows = rows[1:] if said else rows
     if _MARKS.search(text) or (separator in ";\t" and ("." in text or "," in text)):
-        _make_plain(rows, place, separator in ";\t")
+        make_plain(rows, place, separator in ";\t")
     return rows
 
 
@@ -133,36 +135,54 @@ def _separator(text: str) -> str:
     return max(reversed(there), key=first.count, default=",")
 
 
-def _make_plain(rows: list[tuple[int, list[str]]], place: str, european: bool) -> None:
-    """Write the numbers of all rows as Python does, once the decimal sign of the table is known."""
+def make_plain(
+    rows: list[tuple[int, list[str]]], place: str, european: bool, left: Iterable[int] = ()
+) -> None:
+    """Write the numbers of all rows as Python does, once the decimal sign of the table is known.
+
+    Parameters
+    ----------
+    rows : line numbers and cells
+        Changed in place.
+    european : bool
+        Whether commas may be decimal signs, since they separate no cells.
+    left : columns of names, which are no numbers
+
+    Raises
+    ------
+    InvalidInput
+        As :func:`csv_lines`.
+    """
     paid = {column for column, name in enumerate(rows[0][1] if rows else ()) if "usd" in name.lower()}
-    signs = set() if european else {"."}
-    pending: list[tuple[int, list[str], int, str]] = []
+    signs, names = set() if european else {"."}, frozenset(left)
+    pending: list[tuple[str, list[str], int, str, str]] = []
     for line, cells in rows:
+        here = f"{place}: line {line}".removeprefix(": ")
         for column, written in enumerate(cells):
-            cell = _amount(written, f"{place}: line {line}") if column in paid else written.strip()
+            cell = _amount(written, here) if column in paid else written.strip()
             if european and _BLANKS.fullmatch(cell):
                 cell = cell.replace(" ", "")
-            number = _NUMBER.fullmatch(cell)
-            if number is None:
+            parts = _UNIT.fullmatch(cell)
+            number = _NUMBER.fullmatch(parts[1]) if parts and column not in names else None
+            if parts is None or number is None:
                 continue
-            plain, sign = _number(number)
+            (plain, sign), unit = _number(number), parts[2] or ""
             if european and sign:
                 signs.add(sign)
             if plain and (european or sign != ","):
-                cells[column] = plain
+                cells[column] = plain + unit
             elif not plain:
-                pending.append((line, cells, column, cell))
-    for line, cells, column, cell in pending:
+                pending.append((here, cells, column, parts[1], unit))
+    for here, cells, column, cell, unit in pending:
         if len(signs) != 1:
             as_groups, (before, after) = re.sub("[.,]", "", cell), re.split("[.,]", cell)
             as_decimal = f"{float(f'{before}.{after}'):.9g}"
             raise InvalidInput(
-                f'{place}: line {line}: "{cell}" may be {as_groups} or {as_decimal} in a table with semicolons '
+                f'{here}: "{cell}" may be {as_groups} or {as_decimal} in a table with semicolons '
                 f"or tabs; write {as_groups} or {before}.{after}0"
             )
         decimal = signs == {"." if "." in cell else ","}
-        cells[column] = re.sub("[.,]", "." if decimal else "", cell)
+        cells[column] = re.sub("[.,]", "." if decimal else "", cell) + unit
 
 
 def _amount(cell: str, place: str) -> str:

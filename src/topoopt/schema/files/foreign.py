@@ -32,6 +32,7 @@ class ForeignFormat:
     begins: tuple[bytes, ...]
     lines: re.Pattern[str]
     every: re.Pattern[str]
+    distinct: re.Pattern[str]
     columns: tuple[frozenset[str], ...]
     keys: tuple[frozenset[str], ...]
     lacks: frozenset[str]
@@ -48,6 +49,7 @@ def foreign_formats() -> tuple[ForeignFormat, ...]:
             tuple(mark.encode("latin-1") for mark in row.get("begins", ())),
             re.compile("|".join(row.get("lines", ("(?!)",)))),
             re.compile("|".join(row.get("every", ("(?!)",)))),
+            re.compile(row.get("distinct", "(?!)")),
             tuple(map(frozenset, row.get("columns", ()))),
             tuple(map(frozenset, row.get("keys", ()))),
             frozenset(row.get("lacks", ())),
@@ -86,9 +88,10 @@ def foreign_format(data: bytes) -> ForeignFormat | None:
 
 def _fits(one: ForeignFormat, lines: Iterable[str], columns: frozenset[str], keys: frozenset[str]) -> bool:
     said = [text for line in lines if (text := line.partition("#")[0].strip())]
+    once = [found[1] for text in said if (found := one.distinct.fullmatch(text))]
     return (
         any(one.lines.match(line) for line in lines)
-        or bool(said and all(one.every.fullmatch(line) for line in said))
+        or bool(said and len(set(once)) == len(once) and all(one.every.fullmatch(line) for line in said))
         or any(wanted <= columns for wanted in one.columns)
         or any(wanted <= keys and not one.lacks & keys for wanted in one.keys)
     )

@@ -38,7 +38,7 @@ Positive = Annotated[float, Field(gt=0)]
 class Strict(BaseModel):
     """A part of a file: unknown keys, and numbers that are not finite, are refused."""
 
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
 class EveryKey:

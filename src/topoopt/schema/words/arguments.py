@@ -7,11 +7,10 @@ import re
 import types
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, wraps
-from importlib import import_module
+from functools import cache
 from itertools import pairwise
 from numbers import Integral, Real
-from typing import Annotated, Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from topoopt.base.errors import InvalidInput, check_known, shown
 from topoopt.base.limits import LARGEST, MOST
@@ -22,19 +21,6 @@ Amount = str | float
 Vocabulary = TypeVar("Vocabulary", bound=type)
 TEXT_LISTS: dict[str, Callable[[], Iterable[str]]] = {}
 """Lists of names that texts contain as ``{name of the list}``; the packages that have the lists add them."""
-
-_TAKEN: Mapping[str, Sequence[str]] = {
-    "calibration": ("calibration", "device-profile"),
-    "cluster": ("cluster",),
-    "power": ("watts",),
-    "prices": ("prices",),
-    "profile_file": ("device-profile", "flexnet-profile"),
-    "rates": ("rates",),
-    "runs": ("runs",),
-    "trace": ("trace", "request-trace"),
-    "wiring": ("wiring", "plan"),
-}
-"""Kinds of files that a word takes, in every verb that has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +39,8 @@ class Word:
         What a list with commas is of, for messages.
     repeated : bool
         Whether one more flag is one more value, in place of commas.
+    setting : str
+        Its key in the settings file, where another verb's word of its name means something else.
     """
 
     form: str | None = None
@@ -60,6 +48,7 @@ class Word:
     names: tuple[str, ...] = ()
     commas: str = "names with commas, or none"
     repeated: bool = False
+    setting: str = ""
 
 
 Rate = Annotated[Amount, Word("RATE")]
@@ -100,41 +89,19 @@ def panel(title: str) -> Callable[[Vocabulary], Vocabulary]:
     return mark
 
 
-Parameters = ParamSpec("Parameters")
-Answer = TypeVar("Answer")
 _PHRASES = {int: "an integer", float: "a number", str: "text", bool: "True or False", os.PathLike: "a path"}
 _LIST_PHRASES: dict[Any, str] = {int: "integers", str: "text"}
 _PLAIN = (str, int, float, list, tuple, dict, types.NoneType)
 
 
-def checked_arguments(verb: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
-    """Let a verb refuse misspelled words and arguments of the wrong kind, before it does anything."""
-    signature = inspect.signature(verb)
+def check_names(words: Iterable[str], known: Collection[str]) -> None:
+    """Refuse a word that is not known, with the nearest that are.
 
-    @wraps(verb)
-    def call(*arguments: Parameters.args, **words: Parameters.kwargs) -> Answer:
-        kinds = _kinds(verb, signature)
-        _check_names(words, kinds)
-        for name, value in (*zip(signature.parameters, arguments, strict=False), *words.items()):
-            _check_kind(name, value, kinds[name])
-        try:
-            return verb(*arguments, **words)
-        except InvalidInput as error:
-            raise _wrong_file(words, error) from None
-
-    return call
-
-
-def _wrong_file(words: Mapping[str, Any], error: InvalidInput) -> InvalidInput:
-    """Return an error that names the kind of a file, where one is about the content of a file of another kind."""
-    for name, value in words.items():
-        if name in _TAKEN and isinstance(value, str | os.PathLike) and str(error).startswith(f"{value}: "):
-            jobs = import_module("topoopt.jobs")  # a layer above, which knows all kinds
-            return jobs.wrong_kind(os.fspath(value), *_TAKEN[name]) or error
-    return error
-
-
-def _check_names(words: Iterable[str], known: Collection[str]) -> None:
+    Raises
+    ------
+    InvalidInput
+        With the first of them.
+    """
     for word in words:
         ours = None if word in known else known_as(word, known)
         if ours is not None:
@@ -155,7 +122,7 @@ def refuse_empty(words: Mapping[str, Any]) -> None:
             raise InvalidInput(f'{name}: expected a value, got ""; leave it out for the usual one')
 
 
-def _kinds(verb: Callable[..., Any], signature: inspect.Signature) -> dict[str, Any]:
+def kinds_of(verb: Callable[..., Any], signature: inspect.Signature) -> dict[str, Any]:
     """Return what each argument is an instance of, the words of the verb's vocabulary among them."""
     kinds = get_type_hints(verb)
     kinds.pop("return", None)
@@ -165,7 +132,14 @@ def _kinds(verb: Callable[..., Any], signature: inspect.Signature) -> dict[str, 
     return kinds
 
 
-def _check_kind(name: str, value: Any, kind: Any) -> None:
+def check_kind(name: str, value: Any, kind: Any) -> None:
+    """Refuse a value that is of another kind than a word.
+
+    Raises
+    ------
+    InvalidInput
+        With the word and the kind that is expected.
+    """
     if not _is_of(value, kind):
         got = shown(value) if isinstance(value, _PLAIN) else _with_article(type(value))
         raise InvalidInput(f"{name}: expected {_phrase(kind)}, got {got}")
@@ -220,7 +194,7 @@ def checked_words(words: Mapping[str, Any], vocabulary: type) -> dict[str, Any]:
     InvalidInput
         With the nearest known words.
     """
-    _check_names(words, vocabulary.__annotations__)
+    check_names(words, vocabulary.__annotations__)
     return {**defaults(vocabulary), **words}
 
 
@@ -261,7 +235,7 @@ def described(vocabulary: type) -> tuple[DescribedWord, ...]:
     """Return the words of a vocabulary, those of the vocabularies that it extends first."""
     kinds = get_type_hints(vocabulary, include_extras=True)
     return tuple(
-        DescribedWord(name, *_kind_and_word(kinds[name]), text, heading)
+        DescribedWord(name, *kind_and_word(kinds[name]), text, heading)
         for name, text, heading in _texts(vocabulary, None)
     )
 
@@ -269,11 +243,12 @@ def described(vocabulary: type) -> tuple[DescribedWord, ...]:
 def defaults(vocabulary: type) -> dict[str, Any]:
     """Return what holds where words are not given, of those that have a default."""
     kinds = get_type_hints(vocabulary, include_extras=True)
-    values = {name: _kind_and_word(kind)[1].default for name, kind in kinds.items()}
+    values = {name: kind_and_word(kind)[1].default for name, kind in kinds.items()}
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _kind_and_word(kind: Any) -> tuple[Any, Word]:
+def kind_and_word(kind: Any) -> tuple[Any, Word]:
+    """Return the kind of a word's values, and how the word is given."""
     if not hasattr(kind, "__metadata__"):
         return kind, Word("N" if kind is int else None)
     return get_args(kind)[0], kind.__metadata__[0]

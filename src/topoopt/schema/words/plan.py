@@ -132,6 +132,9 @@ class CountingWords(TypedDict, total=False):
     """Size of gradient buckets, such as 25MiB: gradients of equal replicas are joined in the order of the backward
     pass. none: one AllReduce per tensor; auto: the fastest of none, 1, 5, 25 (PyTorch's) and 100 MiB (default
     auto)."""
+    microbatches: Annotated[str | int, Word("auto|N")]
+    """Equal pieces of an iteration's batch: operators send one piece while they compute the next. auto: the fastest of
+    1, 2, 4 and 8; several only if they save 1% (default auto)."""
 
 
 class JobWords(ModelWords, MachineWords, CountingWords, total=False):

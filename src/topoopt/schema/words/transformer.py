@@ -169,7 +169,7 @@ class SystemWords(TypedDict, total=False):
     """Accelerator, as topoopt hardware lists it."""
     accelerators_per_server: int
     """Accelerators per server, or per scale-up domain (default: the catalogue's)."""
-    bandwidth: Rate
+    bandwidth: Annotated[Amount, Word("RATE", setting="network_bandwidth")]
     """Network bandwidth per accelerator, each way (default: that of the accelerator's reference system)."""
     intra_server_bandwidth: Rate
     """Scale-up bandwidth per accelerator, each way (default: the catalogue's)."""

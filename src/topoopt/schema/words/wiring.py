@@ -121,7 +121,19 @@ class TogetherWords(TypedDict, total=False):
     The packet simulator has MLTCP among its transports."""
 
 
-class SimulationWords(FabricWords, PacketWords, TogetherWords, total=False):
+@panel("Servers of a workload of SimAI")
+class WorkloadWords(TypedDict, total=False):
+    """Servers of the accelerators in a workload of SimAI; all other files say theirs."""
+
+    accelerators_per_server: int
+    """Accelerators per server; without it, a workload is refused."""
+    accelerator: Annotated[str, Word("NAME")]
+    """Accelerator, for the bandwidth inside servers (default a100)."""
+    intra_server_bandwidth: Rate
+    """Scale-up bandwidth per accelerator (default: the catalogue's)."""
+
+
+class SimulationWords(FabricWords, PacketWords, TogetherWords, WorkloadWords, total=False):
     """All words about fabric and packets that :func:`topoopt.simulate` takes."""
 
 

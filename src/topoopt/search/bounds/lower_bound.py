@@ -31,7 +31,7 @@ from topoopt.base.arrays import Floats, Ints
 from topoopt.catalog import ClusterSpec
 from topoopt.plans import Bounds
 from topoopt.search.bounds.transfer_windows import ALL_TO_ALL, PASSES, Windows, moore_hops
-from topoopt.simulation import COLLECTIVE, COLLECTIVES, TaskGraph, pair_demands
+from topoopt.simulation import COLLECTIVE, COLLECTIVES, Folded, TaskGraph, pair_demands
 
 HEADS, TAILS = 32, 16
 """Moments, and times after, at which sets are tried: any subset of them gives a valid bound."""
@@ -127,6 +127,8 @@ class Demands:
         Sources, destinations, bytes and cells of transfers, shape (transfers,).
     member_first, member, total_bytes, out_bytes, in_bytes, collective_cell
         Members of collectives as CSR; lower bounds on their total bytes, and on the bytes each sends and receives.
+    all_bytes : float64 array, shape (transfers,)
+        Bytes of the transfers with those of all replicas that do the same but are not in the task graph.
     """
 
     grid: WindowGrid
@@ -140,6 +142,7 @@ class Demands:
     out_bytes: Floats
     in_bytes: Floats
     collective_cell: Ints
+    all_bytes: Floats
 
     @cached_property
     def collective_sets(self) -> Floats:
@@ -250,6 +253,9 @@ def _one_way_s(moved: Demands, end: Ints, of_member: Floats, bytes_per_s: Floats
         bound_s = max(bound_s, float(moved.grid.times_s(busy_s).max(initial=0.0)))
     if len(table) < servers:  # then the table of all servers is too large for that of the groups, too
         return bound_s
+    more = np.concatenate([moved.all_bytes - moved.size_bytes, np.zeros(len(moved.member))])
+    if more.any():
+        table = table + np.bincount(at, more, minlength=table.size).reshape(table.shape)
     return max(bound_s, _groups_s(moved, table, of_member, bytes_per_s))
 
 
@@ -275,17 +281,17 @@ def average_hop_bound_s(cluster: ClusterSpec, moved: Demands) -> float:
     tree = moore_hops(cluster.servers, cluster.degree, cluster.links)
     keys, pair = np.unique(moved.src * cluster.servers + moved.dst, return_inverse=True)
     case = _Pairs(cluster, keys, tree)
-    total = _by_pair(pair, moved.size_bytes, len(keys))
+    total = _by_pair(pair, moved.all_bytes, len(keys))
     hops = case.hops_by_weight(total)[pair]
     # the order of all bytes is one of those that a set may have, so this is at least what the set's own order gives
-    most = moved.grid.summed(moved.cell, moved.size_bytes * hops)
+    most = moved.grid.summed(moved.cell, moved.all_bytes * hops)
     promised_s = moved.grid.times_s((moved.grid.sets(most) + moved.collective_sets) / bytes_per_s)
     bound_s = 0.0
     for tried, of_set in enumerate(np.argsort(-promised_s, kind="stable").tolist()):
         if promised_s[of_set] <= bound_s or tried * len(keys) > MOST_PAIRS:
             break
         here = moved.grid.within(moved.cell, of_set)
-        weight = _by_pair(pair[here], moved.size_bytes[here], len(keys))
+        weight = _by_pair(pair[here], moved.all_bytes[here], len(keys))
         busy_s = (case.hop_bytes(weight) + moved.collective_sets[of_set]) / bytes_per_s
         if busy_s > 0:
             busy_s = max(busy_s, (case.farthest(weight) - 1) * moved.grid.latency_s)
@@ -303,8 +309,20 @@ def _by_pair(pair: Ints, size_bytes: Floats, pairs: int) -> Floats:
     return np.bincount(pair, size_bytes, minlength=pairs).astype(np.float64, copy=False)
 
 
-def demands(graph: TaskGraph, cluster: ClusterSpec, found: Windows, fine: bool = False) -> Demands:
-    """Return the demands of a task graph whose windows on the cluster are known; see ``window_grid``."""
+def demands(
+    graph: TaskGraph,
+    cluster: ClusterSpec,
+    found: Windows,
+    fine: bool = False,
+    folded: Folded | None = None,
+) -> Demands:
+    """Return the demands of a task graph whose windows on the cluster are known; see ``window_grid``.
+
+    Parameters
+    ----------
+    folded : Folded, optional
+        Replicas that the graph does not have.
+    """
     task, src, dst, size = pair_demands(graph)
     count = np.diff(graph.member_first)
     rings = (
@@ -315,9 +333,10 @@ def demands(graph: TaskGraph, cluster: ClusterSpec, found: Windows, fine: bool =
     total = PASSES[kind] * (members - 1) * buffer
     out, heard = _of_member(kind, members, buffer)
     sizes = size.astype(np.float64)
+    every = sizes if folded is None else sizes * folded.copies[src]
     owner = np.concatenate([task, collectives])
     release_s, tail_s = found.release_s[owner], found.tail_s[owner]
-    grid = window_grid(release_s, tail_s, np.concatenate([sizes, total]), cluster.link_latency_s, fine)
+    grid = window_grid(release_s, tail_s, np.concatenate([every, total]), cluster.link_latency_s, fine)
     cell = grid.cell(release_s, tail_s)
     return Demands(
         grid,
@@ -331,6 +350,7 @@ def demands(graph: TaskGraph, cluster: ClusterSpec, found: Windows, fine: bool =
         out,
         heard,
         cell[len(task) :],
+        every,
     )
 
 

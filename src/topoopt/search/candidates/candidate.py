@@ -13,7 +13,6 @@ from topoopt.base.errors import Infeasible
 from topoopt.finder import STRIDES, USUAL_RULES, FinderRules, find_topology, lay_rings
 from topoopt.jobs import (
     Job,
-    JobSettings,
     OperatorsWork,
     TrafficWork,
     TransformerWork,
@@ -33,6 +32,7 @@ from topoopt.simulation import (
     COMPUTE,
     TRANSFER,
     AtLeast,
+    IterationCosts,
     SimResult,
     SimulationOptions,
     TaskGraph,
@@ -57,26 +57,26 @@ LARGE_GRAPH = 300_000
 def _of_operators(job: Job, strategy: ParallelStrategy, iterations: int) -> TaskGraph:
     kept = job.cluster.servers <= LARGEST_TO_KEEP
     costs = job.cluster.accelerators_per_server, job.cluster.intra_server_bandwidth_bps
+    settings = job.settings.as_run
     return (_kept_task_graph if kept else _last_task_graph)(
         operators_of(job),
         strategy,
-        (*costs, job.settings.embedding_bytes_factor, iterations, job.settings.usual_bucket_bytes),
+        IterationCosts(
+            *costs, settings.embedding_bytes_factor, iterations, settings.bucket_bytes, settings.microbatches
+        ),
     )
 
 
-_Costs = tuple[int, float, int, int, int]
-
-
-def _known_task_graph(work: OperatorsWork, strategy: ParallelStrategy, costs: _Costs) -> TaskGraph:
+def _known_task_graph(work: OperatorsWork, strategy: ParallelStrategy, costs: IterationCosts) -> TaskGraph:
     """Return the graph. Jobs whose other settings differ have the same; one that anybody still has is not made anew."""
     known = _IN_USE.get((work, strategy, costs))
     if known is None:
-        known = build_task_graph(work.graph, strategy, work.timer, *costs)
+        known = build_task_graph(work.graph, strategy, work.timer, costs)
         _IN_USE[work, strategy, costs] = known
     return known
 
 
-_IN_USE: WeakValueDictionary[tuple[OperatorsWork, ParallelStrategy, _Costs], TaskGraph] = (
+_IN_USE: WeakValueDictionary[tuple[OperatorsWork, ParallelStrategy, IterationCosts], TaskGraph] = (
     WeakValueDictionary()
 )
 _kept_task_graph = lru_cache(maxsize=4)(_known_task_graph)
@@ -204,7 +204,7 @@ class Candidate:
         return self.result if self._runs_alike(job) else simulated(job, self.strategy, self.fabric)
 
     def _runs_alike(self, job: Job) -> bool:
-        return job.work is self.job.work and _as_run(job) == _as_run(self.job)
+        return job.work is self.job.work and job.settings.as_run == self.job.settings.as_run
 
     def with_result(self, result: SimResult, job: Job, fabric: Fabric | None = None) -> "Candidate":
         """Return the candidate with the result of a simulation as this job, or on another fabric."""
@@ -220,10 +220,6 @@ class Candidate:
 def _time_again_s(candidate: Candidate, job: Job) -> float:
     """Return the cached time of a long simulation: strides are compared with the answer, and listed with it."""
     return simulated(job, candidate.strategy, candidate.fabric).iteration_time_s
-
-
-def _as_run(job: Job) -> JobSettings:
-    return replace(job.settings, bucket_bytes=job.settings.usual_bucket_bytes)
 
 
 def fabric_for(
@@ -336,7 +332,9 @@ def outcome(result: SimResult) -> Outcome:
     count: Counter[str] = Counter()
     for row in result.algorithms:
         count[row.algorithm] += row.count
-    return noun_from(Outcome, result, algorithms=dict(count))
+    return noun_from(
+        Outcome, result, algorithms=dict(count), folded=result.folded.words if result.folded else ""
+    )
 
 
 def iteration_bounds(job: Job, strategy: ParallelStrategy, result: SimResult) -> Bounds:
@@ -350,12 +348,14 @@ def iteration_bounds(job: Job, strategy: ParallelStrategy, result: SimResult) ->
     cluster, left = job.cluster, result.left_out
     graph = asked_for(job, strategy, result)
     found = windows(graph, cluster)
-    here = lower_bounds(cluster, found, demands(graph, cluster, found))
+    folded = result.folded
+    here = lower_bounds(cluster, found, demands(graph, cluster, found, folded=folded))
     here = replace(here, any_strategy_s=strategy_bound_s(job))
     if left is None:
         return here
     earlier = windows(left.shorter, cluster)
-    late, early = demands(graph, cluster, found, True), demands(left.shorter, cluster, earlier, True)
+    late = demands(graph, cluster, found, True, folded)
+    early = demands(left.shorter, cluster, earlier, True, folded)
     most = replace(early, grid=early.grid.undercut_by_none)
     last, before = lower_bounds(cluster, found, late), lower_bounds(cluster, earlier, most)
     more_s = {

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from topoopt.base.arrays import Floats
 from topoopt.catalog import ClusterSpec
@@ -66,8 +65,8 @@ def gap_parts(
 ) -> GapParts | None:
     """Return the parts of the gap between an iteration and its bound.
 
-    None if the time is not of ``analytic``, is of several iterations, or circuits change: there is nothing to take
-    away from these step by step.
+    None if the time is not of ``analytic``, is of several iterations or not of all replicas, or circuits change: there
+    is nothing to take away from these step by step.
 
     Parameters
     ----------
@@ -77,13 +76,16 @@ def gap_parts(
     """
     if result.simulator != "analytic" or result.graph.iterations > 1 or fabric.reconfiguration is not None:
         return None
+    folded = result.folded
+    if folded is not None and not folded.exact:
+        return None
     cluster, asked = job.cluster, asked_for(job, strategy, result)
-    moved = demands(asked, cluster, windows(asked, cluster))
+    moved = demands(asked, cluster, windows(asked, cluster), folded=folded)
     left = result.left_out
     known_s = optimal_load_s if left is None else 0.0  # of all rounds together, not of those simulated
     steps = _times(cluster, fabric, moved, result.graph, result.options, known_s)
     if left is not None:  # what a round adds, it adds again
-        shorter = demands(left.shorter, cluster, windows(left.shorter, cluster))
+        shorter = demands(left.shorter, cluster, windows(left.shorter, cluster), folded=folded)
         before = _times(cluster, fabric, shorter, left.shorter, result.options, 0.0)
         steps = tuple(
             here + left.rounds * max(here - less, 0.0) for here, less in zip(steps, before, strict=True)
@@ -158,7 +160,7 @@ def wiring_bounds(
     by_cell = np.zeros(moved.grid.cells)
     if len(source):
         hops = hops_from(topology, source)[row, moved.dst]
-        by_cell = moved.grid.summed(moved.cell, moved.size_bytes * hops)
+        by_cell = moved.grid.summed(moved.cell, moved.all_bytes * hops)
     total: Floats = (moved.grid.sets(by_cell) + moved.collective_sets) / (topology.bandwidth_bps.sum() / 8)
     any_s = max(
         float(grid.times_s(best_s).max(initial=0.0)),
@@ -176,6 +178,8 @@ def _bytes_per_s(topology: Topology, end: NDArray[np.int32]) -> Floats:
 
 def _links_of_classes(flows: Flows, links: int) -> Any:
     """Return the bytes on each link for a byte of each class, a sparse array of shape (classes, links)."""
+    from scipy import sparse  # noqa: PLC0415 - slow to import
+
     shape = len(flows.class_first) - 1, links
     return sparse.csr_array((flows.class_coefficient, flows.class_link, flows.class_first), shape=shape)
 
@@ -184,6 +188,8 @@ def _by_link(
     flows: Flows, cell: NDArray[np.int64], cells: int, links: Any, chosen: NDArray[np.bool_] | None
 ) -> Any:
     """Return the bytes of each cell, of all flows or of some, on each link: sparse, shape (cells, links)."""
+    from scipy import sparse  # noqa: PLC0415 - slow to import
+
     part = slice(None) if chosen is None else chosen
     place, size = (cell[part], flows.flow_class[part]), flows.payload_bytes[part]
     return sparse.csr_array((size, place), shape=(cells, links.shape[0])) @ links

@@ -13,7 +13,7 @@ import numpy as np
 from topoopt.base.arrays import Floats
 from topoopt.base.errors import Infeasible, NoRoute
 from topoopt.catalog import ClusterSpec
-from topoopt.finder import STRIDES, FinderRules, is_wiring_file, layout_splits, wirings_of
+from topoopt.finder import LARGEST_MATRIX, STRIDES, FinderRules, is_wiring_file, layout_splits, wirings_of
 from topoopt.jobs import Job, job_traffic
 from topoopt.plans import ChosenWiring
 from topoopt.routing import (
@@ -221,7 +221,7 @@ def is_direct(fabric: Fabric) -> bool:
 def balanced(job: Job, candidate: Candidate) -> Candidate:
     """Return the candidate with other paths for its transfers, where these make the job faster."""
     fabric, traffic = candidate.fabric, job_traffic(job, candidate.strategy)
-    if not traffic.mp_bytes:
+    if not traffic.mp_bytes or traffic.servers > LARGEST_MATRIX:
         return candidate
     if job.cluster.servers > LARGEST_FOR_DETOURS:
         others = [balanced_fabric(traffic, fabric)]
@@ -247,7 +247,7 @@ def balanced_fabric(traffic: Traffic, fabric: Fabric) -> Fabric:
     It needs rings for the groups of the traffic. Where the fullest link stays as full it is returned itself. On many
     servers there is one set of candidate paths only, and nothing to choose from.
     """
-    if not is_direct(fabric) or not traffic.mp_bytes:
+    if not is_direct(fabric) or not traffic.mp_bytes or traffic.servers > LARGEST_MATRIX:
         return fabric
     ring_bytes = lay_traffic(
         "", "", replace(traffic, alltoall=(), transfers=no_transfers()), fabric

@@ -260,7 +260,7 @@ def problem_of(job: Job, fabric: Fabric, measured_only: bool, **network: Any) ->
         servers=job.cluster.servers,
         global_batch=job.global_batch,
         memory_limit_bytes=float(limit),
-        bucket_bytes=float(job.settings.usual_bucket_bytes),
+        bucket_bytes=float(job.settings.as_run.bucket_bytes),
         first_bucket_bytes=float(FIRST_BUCKET_BYTES),
         divisors=divisors_of(job.cluster.servers),
         **_job_tables(job, measured_only, int(network["group_rings"].max())),

@@ -1,18 +1,19 @@
 """Read Chakra's execution traces: one file for each rank, and the file of process groups beside them.
 
-Traces of a workload of SimAI, too: rank r on server r, in the order in which SimAI runs its layers.
+Traces of a workload of SimAI, too: one for each server, in the order in which SimAI runs its layers.
 """
 
 import os
 import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput
 from topoopt.schema.files import decoding, is_file, read_bytes, read_json, read_text
 from topoopt.simulation.chakra.trace import (
@@ -54,7 +55,18 @@ from topoopt.simulation.chakra.trace import (
     signed,
     whole,
 )
-from topoopt.workloads.recorded import Call, Calls, DeviceTimes, Recording, SimaiWorkload, simai_workload
+from topoopt.workloads.recorded import (
+    ALL_TO_ALL,
+    Call,
+    Calls,
+    DeviceTimes,
+    Recording,
+    SimaiWorkload,
+    scale_up_s,
+    servers_of_ranks,
+    simai_recording,
+    simai_workload,
+)
 
 _MICRO = 1e-6
 SUFFIX = ".et"
@@ -225,8 +237,10 @@ def _value(field: Field) -> Any:
     return field.data
 
 
-def chakra_recording(traces: ChakraTraces) -> Recording:
-    """Return the recording of the traces. A node without ``pg_name`` is for all ranks.
+def chakra_recording(traces: ChakraTraces, scale_up_bps: float) -> Recording:
+    """Return the recording of the traces, with times of collectives inside a server at a bandwidth.
+
+    A node without ``pg_name`` is for all ranks.
 
     ``comm_size`` is the buffer of a rank: its own shard in an all-gather, its data for all ranks in an all-to-all.
 
@@ -249,7 +263,11 @@ def chakra_recording(traces: ChakraTraces) -> Recording:
             elif node.type in (SEND, RECV):
                 end, name = ("comm_dst", "send") if node.type == SEND else ("comm_src", "receive")
                 calls[Call(rank, name, (), whole(trace, node, end))] += whole(trace, node, "comm_size")
-    devices = tuple(_device_times(trace) for trace in traces.ranks)
+    sent_s: list[list[tuple[tuple[int, ...], float]]] = [[] for _ in everyone]
+    for call, size_bytes in calls.items():
+        if len(call.members) > 1:
+            sent_s[call.rank].append((call.members, scale_up_s(call, size_bytes, scale_up_bps)))
+    devices = tuple(map(_device_times, traces.ranks, sent_s))
     return Recording(
         "Chakra's traces",
         traces.place,
@@ -258,18 +276,22 @@ def chakra_recording(traces: ChakraTraces) -> Recording:
         frozenset(everyone),
         iterations=1,
         devices=devices,
+        measured=False,
     )
 
 
-def _device_times(trace: ChakraTrace) -> DeviceTimes:
-    """Return the computation of a rank one after the other: traces have durations of nodes, not start times."""
+def _device_times(trace: ChakraTrace, sent_s: Iterable[tuple[tuple[int, ...], float]]) -> DeviceTimes:
+    """Return the computation of a rank, then its collectives, one after the other: traces have no start times."""
     computing = [
         seconds(trace, node, EXACT_DURATION, node.duration_micros * _MICRO)
         for node in trace.nodes
         if node.type == COMP and not node.attributes.get("is_cpu_op")
     ]
-    whole_s = sum(computing)
-    return DeviceTimes(np.array([[0.0, whole_s]]), (), whole_s)
+    kernels, now_s = list[tuple[tuple[int, ...], Floats]](), sum(computing)
+    compute = np.array([[0.0, now_s]])
+    for members, time_s in sent_s:
+        kernels.append((members, np.array([[now_s, now_s := now_s + time_s]])))
+    return DeviceTimes(compute, tuple(kernels), now_s)
 
 
 def _kind(trace: ChakraTrace, node: ChakraNode) -> str:
@@ -299,42 +321,64 @@ def _by_nodes(traces: ChakraTraces) -> dict[str, tuple[int, ...]]:
     return {name: tuple(ranks) for name, ranks in found.items()}
 
 
-def workload_traces(path: str) -> ChakraTraces:
-    """Return the traces of all ranks.
+def workload_traces(path: str, accelerators_per_server: int | None, scale_up_bps: float) -> ChakraTraces:
+    """Return the traces of all servers; exchanges inside one take the time of its scale-up domain.
 
     A collective of weights runs beside later computation; the next layer waits for any other.
 
     Raises
     ------
     InvalidInput
-        As :func:`~topoopt.workloads.recorded.simai_workload`; if there are too many nodes.
+        As :func:`~topoopt.workloads.recorded.simai_workload`; if ranks do not fill servers, or there are too many
+        nodes.
     """
     workload = simai_workload(read_text(path), path)
+    servers = servers_of_ranks(simai_recording(workload, scale_up_bps), accelerators_per_server)
     if (nodes := 2 * len(workload.passes) * workload.ranks) > MOST_NODES:
         raise InvalidInput(
             f"{path}: {nodes} nodes of {workload.ranks} ranks, at most {MOST_NODES} are simulated; topoopt traffic and "
             "plan take it"
         )
     groups: dict[str, tuple[int, ...]] = {}
-    ranks = tuple(_trace(workload, rank, groups) for rank in range(workload.ranks))
-    return ChakraTraces(path, ranks, groups)
+    per_server = servers.count(0)
+    own = (range(first, first + per_server) for first in range(0, workload.ranks, per_server))
+    traces = tuple(_trace(workload, ranks, servers, groups, scale_up_bps) for ranks in own)
+    return ChakraTraces(path, traces, groups)
 
 
-def _trace(workload: SimaiWorkload, rank: int, groups: dict[str, tuple[int, ...]]) -> ChakraTrace:
+def _trace(
+    workload: SimaiWorkload,
+    own: Sequence[int],
+    servers: Sequence[int],
+    groups: dict[str, tuple[int, ...]],
+    scale_up_bps: float,
+) -> ChakraTrace:
+    """Return the trace of a server: collectives of its ranks with others, one for each group."""
     nodes: list[ChakraNode] = []
     last: tuple[int, ...] = ()
     for one in workload.passes:
-        phase = "forward" if one.name == "forward" else "backward"
-        name = f"{one.layer} {phase}"
-        nodes.append(ChakraNode(len(nodes), name, COMP, last, 0, {EXACT_DURATION: one.compute_s}))
-        last = (len(nodes) - 1,)
-        members = workload.members(rank, one.group)
-        if one.collective and len(members) > 1:
-            group = f"{one.group} {members[0]}"
-            groups[group] = members
-            said = {"comm_type": _NUMBERS[one.collective], "comm_size": one.size_bytes, "pg_name": group}
-            if one.collective == "all-gather":
-                said[EXACT_SIZE] = one.size_bytes
-            nodes.append(ChakraNode(len(nodes), name, COLL, last, 0, said))
-            last = last if one.name == "weights" else (len(nodes) - 1,)
+        name = f"{one.layer} {'forward' if one.name == 'forward' else 'backward'}"
+        compute_s, sends = one.compute_s, list[tuple[str, int]]()
+        calls = (workload.call(rank, one) for rank in own)
+        for call, size_bytes in {call.members: (call, size) for call, size in calls if call.members}.values():
+            where, count = np.unique([servers[rank] for rank in call.members], return_counts=True)
+            if len(where) == 1:
+                compute_s = one.compute_s + scale_up_s(call, size_bytes, scale_up_bps)
+                continue
+            group = f"{one.group} {call.members[0]}"
+            groups[group] = tuple(where.tolist())
+            pairs = int(len(call.members) ** 2 - (count**2).sum())  # of accelerators on different servers
+            buffers = pairs // (len(where) - 1) if call.kind == ALL_TO_ALL else 1
+            sends.append((group, size_bytes * buffers))
+        nodes.append(ChakraNode(len(nodes), name, COMP, last, 0, {EXACT_DURATION: compute_s}))
+        last = computed = (len(nodes) - 1,)
+        for group, size in sends:
+            said = {
+                "comm_type": _NUMBERS[one.collective],
+                "comm_size": size,
+                "pg_name": group,
+                EXACT_SIZE: size,
+            }
+            nodes.append(ChakraNode(len(nodes), name, COLL, computed, 0, said))
+            last = last if one.name == "weights" else (*last, len(nodes) - 1)
     return ChakraTrace(workload.place, "", {}, tuple(nodes))

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from topoopt.base.arrays import Columns, Ints
 from topoopt.base.errors import InvalidInput
@@ -236,6 +235,8 @@ def _tasks(graph: TaskGraph, rows: _Rows, device: Ints, netbw: float) -> Tasks:
 
 def _dependencies(graph: TaskGraph, rows: _Rows) -> tuple[Ints, Ints]:
     """Return the dependencies between rows, including those through tasks that are not written."""
+    from scipy.sparse import csr_array  # noqa: PLC0415 - slow to import
+
     tasks = len(graph)
     first = np.searchsorted(rows.origin, np.arange(tasks + 1))
     count = np.diff(first)

@@ -8,23 +8,26 @@ from topoopt.simulation.analytic.task_run import EVENTS, task_run
 from topoopt.simulation.flows.flows import Flows
 from topoopt.simulation.fluid.engine_kernel import BEGIN, advance
 from topoopt.simulation.fluid.state import (
+    MANY,
     Delays,
     Links,
     Rounds,
     Sharing,
     State,
     make_links,
+    make_many,
     make_rounds,
     make_sharing,
 )
 from topoopt.simulation.task_graph import TaskGraph
 
 
-def first_state(graph: TaskGraph, rounds: Rounds, sharing: Sharing) -> State:
-    """Return the state before anything has begun."""
+def first_state(graph: TaskGraph, rounds: Rounds, sharing: Sharing, links: int = 0) -> State:
+    """Return the state before anything has begun; with the number of links, if they stay."""
     tasks = task_run(graph, graph.duration_s, len(sharing.connection_class))
     tasks.codes[0], tasks.tally[EVENTS] = BEGIN, 1
-    return State(tasks, rounds, sharing)
+    many = links > 0 and len(sharing.first) >= MANY
+    return State(tasks, rounds, sharing, make_many(len(sharing.first) if many else 0, links if many else 0))
 
 
 def start_held(state: State, task: int, time_s: float) -> None:
@@ -48,6 +51,7 @@ def before_flows(graph: TaskGraph, flows: Flows, capacity: Floats) -> tuple[Stat
         graph,
         make_rounds(flows.task_flow, one_each, np.ones(len(flows), np.int64), classes),
         make_sharing(flows.flow_class, flows.occupied_bytes, flows.weight, classes),
+        len(capacity),
     )
     links = make_links(flows.class_first, flows.class_link, flows.class_coefficient, capacity)
     return state, links, Delays(flows.before_s, flows.after_s)

@@ -1,4 +1,4 @@
-"""The event loop of all that shares links max-min fairly, and the rates by progressive filling.
+"""The event loop of all that shares links max-min fairly.
 
 Codes of events: ``BEGIN`` comes first of all; below tasks a computation or a delay ends; then, by connections, a
 connection's first byte leaves; then, by connections again, a connection is done.
@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from topoopt.base.arrays import Floats
-from topoopt.base.kernel import compiled, drop_top, entry, inlined, push, stamp, stamped
+from topoopt.base.kernel import compiled, entry, inlined, stamp, stamped
 from topoopt.simulation.analytic.task_run import EVENTS, READY
 from topoopt.simulation.analytic.task_run_kernel import (
     end_task,
@@ -18,12 +18,31 @@ from topoopt.simulation.analytic.task_run_kernel import (
     run_devices,
     schedule,
 )
+from topoopt.simulation.fluid.filling_kernel import (
+    TIE,
+    fill,
+    insert,
+    list_active,
+    list_class,
+    reweigh,
+    strike_class,
+)
+from topoopt.simulation.fluid.incremental_kernel import (
+    change,
+    enter_many,
+    next_of_many,
+    rank,
+    rank_out,
+    refill,
+    serve_many,
+    settle_all,
+    share_many,
+)
 from topoopt.simulation.fluid.state import (
     ACTIVE,
     AFRESH,
     HOLD,
     REPORT,
-    SHORT,
     STOPS,
     Delays,
     Links,
@@ -35,10 +54,6 @@ from topoopt.simulation.fluid.state import (
 FILES = Path(__file__).parent
 FLUID_STAMP = stamp([*FILES.glob("*.py"), *FILES.with_name("analytic").glob("task_run*.py")])
 """Stamp of all code compiled into the engine, and of the clocks and the filling that other loops reuse."""
-TIE = 1e-12
-"""Relative distance below which two completion times, or two fair shares, are one."""
-FULL = 1.0 + 1e-9
-"""A link that its classes cannot fill beyond this, each at its ceiling, is never short."""
 NEVER = np.inf
 BEGIN = -1
 
@@ -48,11 +63,12 @@ BEGIN = -1
 def advance(s: State, net: Links, delays: Delays, until: float, tolerance: float) -> None:
     """Serve all events up to and with ``until`` at max-min fair rates, or up to a watched task's.
 
-    Events within ``tolerance`` × now after a change of rates are handled with it.
+    Events within ``tolerance`` × now after a change of rates are handled with it. Of many classes only those that an
+    event changes are looked at (:mod:`topoopt.simulation.fluid.incremental_kernel`).
     """
-    t, x = s.tasks, s.sharing
+    t, x, many = s.tasks, s.sharing, s.many
     list_active(x, net)
-    next_end = _share_anew(x, net)
+    next_end = _share_anew(x, net) if len(many.since) == 0 else refill(x, net, many)
     while True:
         now = t.keys[0] if t.tally[EVENTS] > 0 else NEVER
         if min(now, next_end) > until or min(now, next_end) == NEVER:
@@ -60,7 +76,10 @@ def advance(s: State, net: Links, delays: Delays, until: float, tolerance: float
         changed = next_end <= now
         horizon = min(next_end * (1.0 + tolerance), until) if changed else now
         if changed:
-            _end_until(s, delays, horizon)
+            if len(many.since) == 0:
+                _end_until(s, delays, horizon)
+            else:
+                _end_many_until(s, delays, horizon)
         entering = 0
         while t.tally[EVENTS] > 0 and t.keys[0] <= horizon:
             now = t.keys[0]
@@ -74,17 +93,26 @@ def advance(s: State, net: Links, delays: Delays, until: float, tolerance: float
                     changed = True
                     horizon = min(now * (1.0 + tolerance), next_end, until)
             run_devices(t, now)
-        if changed:
+        if changed and len(many.since) == 0:
             _serve_until(x, net, horizon)
             for i in range(entering):
                 _enter(s, net, x.entering[i])
             next_end = _share_anew(x, net)
+        elif changed:
+            serve_many(x, net, many, horizon)
+            for i in range(entering):
+                enter_many(x, s.rounds, net, many, x.entering[i])
+            next_end = share_many(x, net, many)
         if s.rounds.tally[STOPS] > 0:
-            if x.clock[0] < now:
-                _serve_until(x, net, now)
-            return
+            until = now
+            break
     if until < NEVER and x.clock[0] < until:
-        _serve_until(x, net, until)
+        if len(many.since) == 0:
+            _serve_until(x, net, until)
+        else:
+            x.clock[0] = until
+    if len(many.since) > 0:
+        settle_all(x, many)
 
 
 @entry
@@ -215,6 +243,30 @@ def _end_until(s: State, delays: Delays, horizon: float) -> None:
             schedule(s.tasks, max(end, x.clock[0]) + delays.after[connection], first_code + connection)
 
 
+@inlined
+def _end_many_until(s: State, delays: Delays, horizon: float) -> None:
+    """Remove the connections that are done by then, as :func:`_end_until` does, by a heap of classes."""
+    x, many = s.sharing, s.many
+    first_code = len(s.tasks.device) + len(x.connection_class)
+    limit = horizon + TIE * horizon
+    while next_of_many(many) <= limit:
+        c = many.ranked[0]
+        end = NEVER
+        while x.first[c] >= 0:
+            connection = x.first[c]
+            end = many.since[c] + (x.ends_at[connection] - x.served[c]) / (x.level[c] * x.force[c])
+            if end > limit:
+                break
+            x.first[c] = x.next_connection[connection]
+            x.weight[c] -= x.share[connection] * x.force[c]
+            schedule(s.tasks, max(end, x.clock[0]) + delays.after[connection], first_code + connection)
+        change(many, c)
+        if x.first[c] < 0:
+            rank_out(many, c)
+        else:
+            rank(many, c, end)
+
+
 @compiled
 def _serve_until(x: Sharing, net: Links, horizon: float) -> None:
     """Serve all active classes up to then; those without connections are active no more."""
@@ -248,147 +300,3 @@ def _share_anew(x: Sharing, net: Links) -> float:
             behind = max(x.ends_at[x.first[c]] - x.served[c], 0.0)
             next_end = min(next_end, x.clock[0] + behind / (x.level[c] * x.force[c]))
     return next_end
-
-
-@compiled
-def insert(x: Sharing, connection: int) -> None:
-    """Insert a connection into its class, in the order of completion."""
-    c = x.connection_class[connection]
-    x.ends_at[connection] = x.served[c] + x.bytes_each[connection]
-    before, here = -1, x.first[c]
-    while here >= 0 and x.ends_at[here] <= x.ends_at[connection]:
-        before, here = here, x.next_connection[here]
-    x.next_connection[connection] = here
-    if before < 0:
-        x.first[c] = connection
-    else:
-        x.next_connection[before] = connection
-
-
-@compiled
-def list_active(x: Sharing, net: Links) -> None:
-    """Rebuild the lists of active classes of the links."""
-    for m in range(len(net.capacity)):
-        net.users[m] = 0
-        net.load[m] = net.demand[m] = 0.0
-        net.short_place[m] = -1
-    net.tally[SHORT] = 0
-    for i in range(x.tally[ACTIVE]):
-        c = x.active[i]
-        list_class(net, c)
-        reweigh(net, c, x.weight[c])
-        x.listed[c] = x.weight[c]
-
-
-@compiled
-def list_class(net: Links, c: int) -> None:
-    """Mark a class as active on all its links."""
-    for e in range(net.class_first[c], net.class_first[c + 1]):
-        m = net.class_link[e]
-        net.load[m] += net.most[e]
-        if net.short_place[m] < 0 and net.load[m] > FULL:
-            net.short[net.tally[SHORT]] = m
-            net.short_place[m] = net.tally[SHORT]
-            net.tally[SHORT] += 1
-        here = net.link_first[m] + net.users[m]
-        net.place[e] = here
-        net.member[here] = c
-        net.entry_at[here] = e
-        net.users[m] += 1
-
-
-@compiled
-def strike_class(net: Links, c: int) -> None:
-    """Mark a class as inactive on all its links; the last class of a link takes its place."""
-    for e in range(net.class_first[c], net.class_first[c + 1]):
-        m = net.class_link[e]
-        net.users[m] -= 1
-        last = net.link_first[m] + net.users[m]
-        net.member[net.place[e]] = net.member[last]
-        net.entry_at[net.place[e]] = net.entry_at[last]
-        net.place[net.entry_at[last]] = net.place[e]
-        net.load[m] -= net.most[e]
-        if net.users[m] == 0:
-            net.load[m] = net.demand[m] = 0.0  # no trace of rounding stays where nobody is left
-        if net.short_place[m] >= 0 and net.load[m] <= FULL:
-            net.tally[SHORT] -= 1
-            moved = net.short[net.tally[SHORT]]
-            net.short[net.short_place[m]] = moved
-            net.short_place[moved] = net.short_place[m]
-            net.short_place[m] = -1
-
-
-@compiled
-def reweigh(net: Links, c: int, change: float) -> None:
-    """Add to a class's demand on all its links."""
-    for e in range(net.class_first[c], net.class_first[c + 1]):
-        m = net.class_link[e]
-        if net.users[m] > 0:
-            net.demand[m] += net.coefficient[e] * change
-
-
-@compiled
-def fill(x: Sharing, net: Links) -> None:
-    """Progressive filling: all levels rise together; the link that fills first freezes its classes; and so on.
-
-    A link's share only grows as others freeze, so a heap with stale (too small) keys finds the next one.
-    """
-    rising = _begin_to_rise(x, net)
-    size = _first_shares(x, net)
-    while rising > 0 and size > 0:
-        key, m = net.keys[0], net.codes[0] - len(x.level)
-        size = drop_top(net.keys, net.codes, size)
-        if m < 0:
-            rising -= _freeze(x, net, m + len(x.level), key)
-            continue
-        if net.unfrozen[m] == 0:
-            continue
-        share = net.left[m] / net.slope[m]
-        if share > key * (1.0 + TIE):
-            size = push(net.keys, net.codes, size, share, len(x.level) + m)
-            continue
-        for i in range(net.link_first[m], net.link_first[m] + net.users[m]):
-            # the key is the true share, but never below an earlier one by rounding
-            rising -= _freeze(x, net, net.member[i], key)
-
-
-@inlined
-def _begin_to_rise(x: Sharing, net: Links) -> int:
-    """Mark all active classes with a link or a ceiling as rising, the others as waiting; return the number rising."""
-    rising = 0
-    for i in range(x.tally[ACTIVE]):
-        c = x.active[i]
-        waits = len(x.ceiling) == 0 and net.class_first[c] == net.class_first[c + 1]
-        x.level[c] = 0.0 if waits else -1.0
-        rising += not waits
-    return rising
-
-
-@inlined
-def _first_shares(x: Sharing, net: Links) -> int:
-    """Build the heap of the levels at which links, and ceilings of classes, are reached; return its size."""
-    size = 0
-    for i in range(net.tally[SHORT]):
-        m = net.short[i]
-        net.left[m], net.slope[m], net.unfrozen[m] = net.capacity[m], net.demand[m], net.users[m]
-        size = push(net.keys, net.codes, size, net.left[m] / net.slope[m], len(x.level) + m)
-    if len(x.ceiling) > 0:
-        for i in range(x.tally[ACTIVE]):
-            c = x.active[i]
-            size = push(net.keys, net.codes, size, x.ceiling[c] / x.weight[c], c)
-    return size
-
-
-@inlined
-def _freeze(x: Sharing, net: Links, c: int, level: float) -> int:
-    """Fix the level of a class; return 1, or 0 if it rises no more."""
-    if x.level[c] >= 0.0:
-        return 0
-    x.level[c] = level
-    for e in range(net.class_first[c], net.class_first[c + 1]):
-        m = net.class_link[e]
-        part = net.coefficient[e] * x.weight[c]
-        net.left[m] -= part * level
-        net.slope[m] -= part
-        net.unfrozen[m] -= 1
-    return 1

@@ -16,6 +16,9 @@ from topoopt.simulation.analytic.task_run import TaskRun
 
 ACTIVE = 0
 SHORT, AFRESH = range(2)
+RANKED, CHANGED, FILLINGS = range(3)
+MANY = 2_048
+"""Number of classes from which an event looks only at those that it changes."""
 
 
 class Sharing(NamedTuple):
@@ -80,7 +83,8 @@ class Links(NamedTuple):
     short              int64   (links,)     links that can be filled; the first ``tally[SHORT]``. No other decides
     short_place        int64   (links,)     position of such a link in it, -1 for others
     unfrozen           int64   (links,)     scratch
-    slope, left        float64 (links,)     scratch
+    slope, left        float64 (links,)     scratch; ``left`` of the capacity, after filling
+    full_at            float64 (links,)     level at which the link filled, infinity where it did not
     keys, codes        f8, i8  (events,)    scratch: a heap with room for each link and each class
     tally              int64   (2,)         see ``SHORT``, ``AFRESH``
     ================== ======= ============ ==================================================================
@@ -106,6 +110,7 @@ class Links(NamedTuple):
     unfrozen: Ints
     slope: Floats
     left: Floats
+    full_at: Floats
     keys: Floats
     codes: Ints
     tally: Ints
@@ -153,12 +158,45 @@ class Rounds(NamedTuple):
     tally: Ints
 
 
+class Many(NamedTuple):
+    """What the engine knows of many classes, to look only at those that an event changes; of few, arrays of shape (0,).
+
+    ============== ======= ========== ====================================================================
+    name           dtype   shape      meaning
+    ============== ======= ========== ====================================================================
+    since          float64 (classes,) s until when ``served`` is right
+    end_s          float64 (classes,) when the first connection is done
+    ranked, place  int64   (classes,) heap of classes by that, the first ``tally[RANKED]``; position in it, or -1
+    active_place   int64   (classes,) position in ``active``
+    changed        int64   (classes,) classes that gained or lost a connection, the first ``tally[CHANGED]``
+    is_changed     int64   (classes,)
+    rising         int64   (classes,) scratch
+    touched        int64   (links,)   scratch
+    lowest         float64 (1,)       lowest level from which levels have to be set anew
+    tally          int64   (3,)       see ``RANKED``, ``CHANGED``, ``FILLINGS``
+    ============== ======= ========== ====================================================================
+    """
+
+    since: Floats
+    end_s: Floats
+    ranked: Ints
+    place: Ints
+    active_place: Ints
+    changed: Ints
+    is_changed: Ints
+    rising: Ints
+    touched: Ints
+    lowest: Floats
+    tally: Ints
+
+
 class State(NamedTuple):
     """State of the engine between two events."""
 
     tasks: TaskRun
     rounds: Rounds
     sharing: Sharing
+    many: Many
 
 
 class Delays(NamedTuple):
@@ -185,6 +223,13 @@ def make_rounds(task_stream: Ints, first: Ints, rounds: Ints, classes: int) -> R
         stops=np.zeros(2 * tasks, np.int64),
         tally=np.zeros(1, np.int64),
     )
+
+
+def make_many(classes: int, links: int) -> Many:
+    """Return the state before the first event."""
+    seconds, places = np.zeros((2, classes)), np.zeros((4, classes), np.int64)
+    heap, place = np.zeros(classes, np.int64), np.full(classes, -1)
+    return Many(*seconds, heap, place, *places, np.zeros(links, np.int64), np.zeros(1), np.zeros(3, np.int64))
 
 
 def make_sharing(
@@ -242,6 +287,7 @@ def make_links(
         unfrozen=np.zeros(links, np.int64),
         slope=np.zeros(links),
         left=np.zeros(links),
+        full_at=np.full(links, np.inf),
         keys=np.zeros(links + len(class_first)),
         codes=np.zeros(links + len(class_first), np.int64),
         tally=np.array([0, int(afresh)]),

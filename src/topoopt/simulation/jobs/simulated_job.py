@@ -11,14 +11,20 @@ from topoopt.base.limits import whole
 from topoopt.catalog import DEFAULT_LATENCY_S, NETWORKS, OWN, networks_of
 from topoopt.collectives import collective_name
 from topoopt.finder import FabricRequest, FabricShape, build_fabric, cluster_of_wiring
+from topoopt.jobs import scale_up_bandwidth_bps
 from topoopt.plans import Plan
 from topoopt.routing import ROUTING, Fabric
-from topoopt.simulation.chakra import COLLECTIVE_WAY, chakra_task_graph, read_chakra, workload_traces
+from topoopt.simulation.chakra import (
+    COLLECTIVE_WAY,
+    ChakraTraces,
+    chakra_task_graph,
+    read_chakra,
+    workload_traces,
+)
 from topoopt.simulation.flexnet import FlexNetGraph, flexnet_fabric, flexnet_task_graph, read_fbuf
 from topoopt.simulation.task_graph import TaskGraph
 from topoopt.topologies import stride_offsets
 from topoopt.topologies.wirings import check_bandwidth
-from topoopt.workloads.recorded import is_simai_workload
 
 PACKED = (".fbuf", ".fbuf.xz")
 
@@ -265,15 +271,30 @@ def job_of_fbuf(path: str) -> SimulatedJob:
     return SimulatedJob(path, Path(path).name.split(".fbuf")[0], flexnet_task_graph(flexnet), flexnet=flexnet)
 
 
+def job_of_workload(path: str, cluster: Mapping[str, Any]) -> SimulatedJob:
+    """Return the job of a workload of SimAI on servers of a requested cluster.
+
+    Raises
+    ------
+    InvalidInput
+        If it is none, or its ranks do not fill the servers.
+    """
+    per_server = cluster.get("accelerators_per_server")
+    return _job_of_traces(path, workload_traces(path, per_server, scale_up_bandwidth_bps(cluster)))
+
+
 def job_of_chakra(path: str) -> SimulatedJob:
-    """Return the job of Chakra's traces (a folder, one of the files, or their prefix), or of a workload of SimAI.
+    """Return the job of Chakra's traces (a folder, one of the files, or their prefix).
 
     Raises
     ------
     InvalidInput
         If a rank is missing, a file is damaged, or nodes do not fit together.
     """
-    traces = workload_traces(path) if is_simai_workload(path) else read_chakra(path)
+    return _job_of_traces(path, read_chakra(path))
+
+
+def _job_of_traces(path: str, traces: ChakraTraces) -> SimulatedJob:
     said = str(traces.ranks[0].attributes.get(COLLECTIVE_WAY, "stepped"))
     collective = collective_name(said, f"{traces.ranks[0].place}: {COLLECTIVE_WAY}")
     name = Path(traces.ranks[0].place).name.removesuffix(".txt").removesuffix(".et").removesuffix(".0")

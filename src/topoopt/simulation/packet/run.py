@@ -8,8 +8,6 @@ connections.
 """
 
 import numpy as np
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import shortest_path
 
 from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import Infeasible, InvalidInput
@@ -265,6 +263,9 @@ def _ways(fabric: Fabric) -> tuple[Ints, Ints]:
 
     With host forwarding those on shortest paths, each as often as it has circuits. Without, the pair's own.
     """
+    from scipy.sparse import csr_matrix  # noqa: PLC0415 - slow to import
+    from scipy.sparse.csgraph import shortest_path  # noqa: PLC0415 - slow to import
+
     servers, topology = fabric.topology.servers, fabric.topology
     if not fabric.beat.host_forwarding:
         return np.arange(servers * servers + 1), np.arange(servers * servers)

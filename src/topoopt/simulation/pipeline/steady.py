@@ -8,8 +8,9 @@ Steps of 128 to 512 accelerators that were simulated in full as well agree to 12
 """
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from topoopt.base.arrays import Floats
 from topoopt.routing import Fabric
 from topoopt.schema.files import noun_from
 from topoopt.simulation.analytic.simulator import analytic
+from topoopt.simulation.pipeline.folding import fold
 from topoopt.simulation.pipeline.task_graph import pipeline_task_graph, tasks_of_micro_batch
 from topoopt.simulation.result import LeftOut, SimResult
 from topoopt.simulation.task_graph import COMPUTE, MOST_TASKS, PHASES, TaskGraph
@@ -71,6 +73,7 @@ def analytic_step(
 ) -> SimResult | AtLeast | None:
     """Return the result of the analytic simulator on a step of many tasks, from fewer of its micro-batches.
 
+    Of replicas that do the same one is simulated (:mod:`topoopt.simulation.pipeline.folding`).
     None where the step is small, or is not soon in step: then all micro-batches have to be simulated. Of a step that
     is too large for that the last rounds that were tried count; ``left_out.drift`` is their difference. Where it
     shows before that the step does not take less than ``to_beat_s``, a lower bound is returned.
@@ -82,13 +85,29 @@ def analytic_step(
     """
     if analytic_flows(step) <= MANY_FLOWS or fabric.reconfiguration is not None:
         return None
+    few = fold(step, fabric, exactly=tasks_of_micro_batch(step) * step.micro_batches <= MOST_TASKS)
+    if few is None:
+        return _in_rounds(step, fabric, to_beat_s, partial(analytic, fabric=fabric))
+    run = partial(few.simulated, fabric=fabric)
+    result = None
+    if analytic_flows(few.step) > MANY_FLOWS:
+        result = _in_rounds(few.step, fabric, to_beat_s, run)
+    if result is None:
+        result = run(pipeline_task_graph(few.step))
+    return result if isinstance(result, AtLeast) else few.of_all(result, fabric)
+
+
+def _in_rounds(
+    step: PipelinedStep, fabric: Fabric, to_beat_s: float, run: Callable[[TaskGraph], SimResult]
+) -> SimResult | AtLeast | None:
+    """Return the same of a step whose replicas are all simulated, by a function."""
     lengths = _lengths(step)
     a_round = lengths[1] - lengths[0] if lengths else 0
     rounds: list[_Rounds] = []
     result: SimResult | None = None
     for length in lengths:
         result = None  # before the next and longer one: times of all its tasks are much memory
-        result = analytic(_graph(step, length), fabric)
+        result = run(_graph(step, length))
         # the last ends of what each device does, and of all that does not go with forward passes, by chunk
         graph = result.graph
         phases, labels = len(PHASES), len(graph.operator_names) + 1

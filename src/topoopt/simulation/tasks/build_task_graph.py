@@ -3,6 +3,8 @@
 Each operator part has a forward and a backward compute task. A forward part waits for the producers' parts that
 overlap its index boxes; data from another server comes by a transfer. The backward pass mirrors it. The replicas
 of a weight tensor are AllReduced when the backward part of each is done.
+
+The batch may be computed in several pieces, whose exchanges then overlap with the computing of the next ones.
 """
 
 from collections.abc import Iterable, Iterator
@@ -148,7 +150,7 @@ _FORWARD, _BACKWARD, _ACTIVATION, _GRADIENT, _ALLREDUCE = (
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """Compute tasks of one iteration, numbered from 0: forward parts first, then backward parts."""
+    """Compute tasks of one piece of an iteration, numbered from 0: forward parts first, then backward parts."""
 
     count: Ints  # parts of each operator
     forward: Ints  # number of each operator's first forward part
@@ -159,8 +161,12 @@ class _Parts:
 
     @property
     def total(self) -> int:
-        """Compute tasks of one iteration."""
+        """Compute tasks of one piece."""
         return len(self.server)
+
+    def of_pieces(self, pieces: int, tasks: Ints) -> Ints:
+        """Return the numbers of some tasks in every piece, shape (pieces, tasks)."""
+        return np.arange(pieces)[:, None] * self.total + tasks
 
 
 class _Messages(NamedTuple):
@@ -178,24 +184,47 @@ class _Messages(NamedTuple):
         """Return some rows."""
         return _Messages(*(column[chosen] for column in self))
 
+    def in_pieces(self, pieces: int, tasks: int) -> "_Messages":
+        """Return the messages of every piece, each of ``tasks`` compute tasks, whose sizes sum to these."""
+        if pieces == 1:
+            return self
+        piece = np.arange(pieces)[:, None]
+        size_bytes = self.size_bytes * (piece + 1) // pieces - self.size_bytes * piece // pieces
+        again = _Messages(*(np.tile(column, pieces) for column in self))
+        offset = np.repeat(piece * tasks, len(self.before))
+        return again._replace(
+            before=again.before + offset, after=again.after + offset, size_bytes=size_bytes.ravel()
+        )
+
+
+class IterationCosts(NamedTuple):
+    """Settings that determine the tasks of training iterations beside graph, strategy and timer."""
+
+    accelerators_per_server: int
+    intra_server_bandwidth_bps: float = DEFAULT_INTRA_SERVER_BANDWIDTH_BPS
+    embedding_bytes_factor: int = 1
+    iterations: int = 1
+    bucket_bytes: int = 0
+    microbatches: int = 1
+
 
 def build_task_graph(
     graph: OperatorGraph,
     strategy: ParallelStrategy,
     timer: OperatorTimer,
-    accelerators_per_server: int,
-    intra_server_bandwidth_bps: float = DEFAULT_INTRA_SERVER_BANDWIDTH_BPS,
-    embedding_bytes_factor: int = 1,
-    iterations: int = 1,
-    bucket_bytes: int = 0,
+    counted: IterationCosts,
 ) -> TaskGraph:
-    """Return the task graph of ``iterations`` training iterations.
+    """Return the task graph of training iterations.
 
     Before the AllReduce of S bytes over servers, each server reduces over its accelerators, which takes
     2·S / accelerators / intra-server bandwidth; not for embedding tables, which live on one of them. A tensor
     without replicas on other servers has only that delay.
 
     ``bucket_bytes`` above 0 joins gradients of equal replica groups into buckets, see ``search/gradient_buckets.py``.
+
+    With several micro-batches, each part computes equal pieces of its samples one after the other, and sends each piece
+    as soon as it is done. The timer gives the duration of a piece. Gradients are summed and AllReduced after the last
+    piece; an embedding table is updated after the lookups of all pieces.
 
     In iteration i+1 a forward part waits for its own backward part and its own AllReduces of iteration i: the
     next forward pass overlaps the tail of the AllReduces, layer by layer.
@@ -205,15 +234,16 @@ def build_task_graph(
     InvalidInput
         If a count is below 1 or the strategy does not fit the model.
     """
-    for name, value in (("accelerators_per_server", accelerators_per_server), ("iterations", iterations)):
-        if value < 1:
-            raise InvalidInput(f"task graph: {name} must be >= 1, got {value}")
+    for name in ("accelerators_per_server", "iterations", "microbatches"):
+        if getattr(counted, name) < 1:
+            raise InvalidInput(f"task graph: {name} must be >= 1, got {getattr(counted, name)}")
+    accelerators, pieces = counted.accelerators_per_server, counted.microbatches
     if len(strategy.splits) != len(graph.operators):
         raise InvalidInput(
             f"task graph: the strategy splits {len(strategy.splits)} operators, "
             f"model {graph.name} has {len(graph.operators)}"
         )
-    batch = graph.batch_per_accelerator * accelerators_per_server * strategy.servers
+    batch = graph.batch_per_accelerator * accelerators * strategy.servers
     count = np.array([split.parts for split in strategy.splits], np.int64)
     total = int(count.sum())
     forward = np.cumsum(count) - count
@@ -222,21 +252,24 @@ def build_task_graph(
     duration_s = np.zeros(2 * total)
     operator = np.zeros(2 * total, np.int64)
     for index, (op, split) in enumerate(zip(graph.operators, strategy.splits, strict=True)):
-        time = timer.time(op, part_samples(split, batch), split.channel_degree)
+        time = timer.time(op, part_samples(split, batch) / pieces, split.channel_degree)
         for first, seconds in ((forward[index], time.forward_s), (backward[index], time.backward_s)):
             chosen = slice(first, first + count[index])
             server[chosen] = split.servers(strategy.servers)
             duration_s[chosen] = seconds
             operator[chosen] = index
     parts = _Parts(count, forward, backward, server, duration_s, operator)
-    messages = _messages(graph, strategy, parts, batch, embedding_bytes_factor)
+    messages = _messages(graph, strategy, parts, batch, counted.embedding_bytes_factor).in_pieces(
+        pieces, parts.total
+    )
     remote = (messages.src != messages.dst) & (messages.size_bytes > 0)
     local, transfers = messages.of(~remote), messages.of(remote)
-    per_byte_s = 0.0 if accelerators_per_server == 1 else 8.0 / intra_server_bandwidth_bps
-    syncs = list(_syncs(graph, strategy, parts, 2.0 * per_byte_s / accelerators_per_server))
-    if bucket_bytes:
-        syncs = in_buckets(syncs, bucket_bytes)
-    return _assemble(graph, strategy.servers, parts, (local, transfers), syncs, iterations)
+    per_byte_s = 0.0 if accelerators == 1 else 8.0 / counted.intra_server_bandwidth_bps
+    syncs = list(_syncs(graph, strategy, parts, 2.0 * per_byte_s / accelerators))
+    if counted.bucket_bytes:
+        syncs = in_buckets(syncs, counted.bucket_bytes)
+    draft = _assembled(graph, parts, (local, transfers), syncs, pieces)
+    return draft.graph(strategy.servers, counted.iterations, tuple(op.name for op in graph.operators))
 
 
 def _messages(
@@ -283,24 +316,19 @@ def _syncs(
             )
 
 
-def _assemble(
-    graph: OperatorGraph,
-    servers: int,
-    parts: _Parts,
-    messages: tuple[_Messages, _Messages],
-    syncs: list[Sync],
-    iterations: int,
-) -> TaskGraph:
+def _assembled(
+    graph: OperatorGraph, parts: _Parts, messages: tuple[_Messages, _Messages], syncs: list[Sync], pieces: int
+) -> Draft:
     local, transfers = messages
     draft, half = Draft(), parts.total // 2
-    compute = draft.add(
+    draft.add(
         TaskRows(
             COMPUTE,
-            parts.total,
-            parts.duration_s,
-            server=parts.server,
-            operator=parts.operator,
-            phase=np.repeat([_FORWARD, _BACKWARD], half),
+            pieces * parts.total,
+            np.tile(parts.duration_s, pieces),
+            server=np.tile(parts.server, pieces),
+            operator=np.tile(parts.operator, pieces),
+            phase=np.tile(np.repeat([_FORWARD, _BACKWARD], half), pieces),
         )
     )
     sent = draft.add(
@@ -313,16 +341,20 @@ def _assemble(
     draft.wait(local.before, local.after)
     draft.wait(transfers.before, sent)
     draft.wait(sent, transfers.after)
-    operator = parts.operator[:half]
-    backward = parts.backward[operator] + compute[:half] - parts.forward[operator]
-    draft.wait(backward, compute[:half], next_iteration=True)
+    operator, forward = parts.operator[:half], np.arange(half)
+    backward = parts.backward[operator] + forward - parts.forward[operator]
+    ends = parts.of_pieces(pieces, backward)
+    draft.wait(ends[:, None], parts.of_pieces(pieces, forward), next_iteration=True)
+    if pieces > 1:  # no piece looks up what another has updated
+        table = np.array([op.is_embedding for op in graph.operators])[operator]
+        draft.wait(parts.of_pieces(pieces, forward[table])[:, None], ends[:, table])
     for sync in syncs:
         done = draft.add_collective(
             "allreduce", sync.members, sync.size_bytes, sync.delay_s, 1, sync.operator, _ALLREDUCE
         )
-        draft.wait(sync.backward, done)
-        draft.wait(done, sync.forward, next_iteration=True)
-    return draft.graph(servers, iterations, tuple(op.name for op in graph.operators))
+        draft.wait(parts.of_pieces(pieces, sync.backward), done)
+        draft.wait(done, parts.of_pieces(pieces, sync.forward), next_iteration=True)
+    return draft
 
 
 def in_buckets(syncs: Iterable[Sync], bucket_bytes: int) -> list[Sync]:

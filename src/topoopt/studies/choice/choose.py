@@ -38,6 +38,7 @@ from topoopt.studies.choice.decision import (
     Evaluated,
     Limits,
     Turn,
+    buyable,
     decide,
     dominated_by,
     front_of,
@@ -337,7 +338,8 @@ def choose(question: Question, store: Store, on_progress: Progress = silent) -> 
         samples = in_samples(run, first).samples
         work_s = SECONDS_OF_A_YEAR if samples is None else samples / first.samples * first.time_s
         limits = Limits(budget_usd, deadline_s / work_s)
-    decision = decide(found.points, mix, limits)
+    offered = buyable(found.points, mix)
+    decision = decide(offered, mix, limits)
     terms = replace(owner.terms, run=_run(owner, found, sizes))
     owner = replace(owner, terms=terms)
     return Choice(
@@ -345,10 +347,10 @@ def choose(question: Question, store: Store, on_progress: Progress = silent) -> 
         machines.words,
         owner,
         found.points,
-        front_of(found.points, mix),
+        front_of(offered, mix),
         limits,
         decision,
-        turns(found.points, mix, limits),
+        turns(offered, mix, limits),
         found.reference,
         found.plans,
     )

@@ -16,7 +16,8 @@ import numpy as np
 from topoopt.base.answers import fields_of
 from topoopt.base.arrays import Floats
 from topoopt.base.errors import Infeasible, InvalidInput
-from topoopt.plans import dominators, front
+from topoopt.catalog import IDEAL_SWITCH
+from topoopt.plans import as_good_for_no_more, dominators, front
 from topoopt.pricing import price_range_usd
 from topoopt.studies.choice.job_mix import Mix
 from topoopt.studies.choice.network import OTHERS, Money, Network
@@ -301,6 +302,17 @@ def decide(points: Sequence[Evaluated], mix: Mix, limits: Limits) -> Decision:
     return Decision(limits.rule, own, cheaper[-1] if cheaper else None, dearer[0] if dearer else None)
 
 
+def buyable(points: Sequence[Evaluated], mix: Mix) -> tuple[Evaluated, ...]:
+    """Return the networks without ideal switches that give way to a real network, as in a plan's recommendation."""
+    planned = [point for point in points if point.status == PLANNED]
+    figures = Evaluated.usd, lambda point: point.relative_time(mix)
+    return tuple(
+        point
+        for point in points
+        if point.network.fabric != IDEAL_SWITCH or not as_good_for_no_more(point, planned, *figures)
+    )
+
+
 def front_of(points: Sequence[Evaluated], mix: Mix) -> tuple[Evaluated, ...]:
     """Return the planned networks that no other beats in money and time, by price."""
     planned = [point for point in points if point.status == PLANNED]
@@ -322,7 +334,10 @@ def dominated_by(
     found = []
     for point in points:
         if point.status == PLANNED:
-            over = dominators(point, row, Evaluated.usd, lambda one: one.relative_time(mix))
+            figures = Evaluated.usd, lambda one: one.relative_time(mix)
+            over = dominators(point, row, *figures)
+            if not over and point not in row:  # an ideal switch
+                over = tuple(as_good_for_no_more(point, row, *figures))
             found += sorted(((point, one) for one in over), key=ratio)[:1]
     return tuple(sorted(found, key=ratio))
 

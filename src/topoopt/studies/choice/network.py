@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from topoopt.base.answers import fields_of
-from topoopt.base.errors import Infeasible, InvalidInput, TopoOptError, check_known
+from topoopt.base.errors import Infeasible, InvalidInput, TopoOptError, check_known, refuse_repeated
 from topoopt.base.units import format_bandwidth
 from topoopt.catalog import MOST_INTERFACES, NETWORKS, compared_by, networks_of
 from topoopt.pricing import (
@@ -250,12 +250,12 @@ def network_grid(
     fabrics: Sequence[str] | None = None,
     links: Sequence[str] = (USUAL_LINKS,),
 ) -> tuple[Network, ...]:
-    """Return every combination, each once, by fabric, degree and bandwidth.
+    """Return every combination, by fabric, degree and bandwidth.
 
     Raises
     ------
     InvalidInput
-        For an axis without values, an unknown fabric, a degree that no server has, or a bandwidth that is none.
+        For an axis without values, a value twice, an unknown fabric, a degree that no server has, or no bandwidth.
     """
     fabrics = compared_by("choose") if fabrics is None else fabrics
     axes: Mapping[str, Sequence[object]] = {
@@ -267,6 +267,7 @@ def network_grid(
     for word, values in axes.items():
         if not values:
             raise InvalidInput(f"{word}: none leaves nothing to choose from; give one or more")
+        refuse_repeated(word, values)
     for fabric in fabrics:
         if fabric in NETWORKS.sizings() and fabric not in networks_of("choose"):
             raise InvalidInput(
@@ -280,7 +281,7 @@ def network_grid(
     for bandwidth_bps in bandwidths_bps:
         if not 0 < bandwidth_bps < float("inf"):
             raise InvalidInput(f"bandwidths: expected bits per second above 0, got {bandwidth_bps}")
-    count = prod(len(set(values)) for values in axes.values())
+    count = prod(map(len, axes.values()))
     if count > MOST_NETWORKS:
         raise InvalidInput(
             f"degrees × bandwidths × fabrics × link_technologies: {count:,} networks, allowed are "
@@ -288,7 +289,5 @@ def network_grid(
         )
     return tuple(
         Network(fabric, degree, float(bandwidth_bps), one)
-        for fabric, degree, bandwidth_bps, one in dict.fromkeys(
-            product(fabrics, degrees, bandwidths_bps, links)
-        )
+        for fabric, degree, bandwidth_bps, one in product(fabrics, degrees, bandwidths_bps, links)
     )

@@ -28,6 +28,7 @@ from topoopt.jobs import (
     BucketText,
     JobRequest,
     JobSettings,
+    MicrobatchesText,
     file_kind,
     training_kinds,
 )
@@ -148,6 +149,7 @@ class _OfEveryJob(Strict):
     memory_check: Axis[Annotated[str, one_of("memory check", MEMORY_CHECKS)]] | None = None
     optimizer: Axis[str] | None = None
     bucket: Axis[Bucket] | None = Field(default=None, description="auto, none or a size; auto")
+    microbatches: Axis[MicrobatchesText] | None = Field(default=None, description="auto or a number; auto")
 
     preset: Axis[Annotated[str, one_of("preset", PRESETS)]] | None = None
     search: Axis[Annotated[str, one_of("search", MODES)]] | None = None

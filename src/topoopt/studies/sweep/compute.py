@@ -28,9 +28,9 @@ from topoopt.search import (
     make_plan,
     outcome,
     simulated,
-    sizes_elsewhere,
     starting_strategy,
     task_graph_of,
+    tried_elsewhere,
 )
 from topoopt.simulation import SimulationOptions, collective_options, simulate
 from topoopt.studies.sweep.axes import request_of
@@ -177,8 +177,8 @@ def _baseline(point: Point, job: Job, plan: Plan | None, rule: Sizing, prices: P
     # A search with packets would take too long: it is made with flows, and its answer simulated with packets.
     quick = "flow" if point.simulator == "packet" else point.simulator
     starts = (starting_strategy(job), plan.strategy) if plan else ()
-    sizes = sizes_elsewhere(job, plan.gradients if plan else GradientChoice())
-    fidelity = Fidelity(quick, replace(options, split="spread"), sizes)
+    tried = tried_elsewhere(job, plan.gradients if plan else GradientChoice())
+    fidelity = Fidelity(quick, replace(options, split="spread"), tried)
     (row,) = compare_job(job, point.options(), (rule,), prices, starts, fidelity=fidelity, required=True).rows
     result = row.outcome
     if point.simulator != quick:

@@ -63,6 +63,7 @@ class Point:
     memory_check: str
     optimizer: str
     bucket_bytes: int
+    microbatches: int
     preset: str
     mode: str
     degree_split: str

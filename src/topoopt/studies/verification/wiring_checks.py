@@ -9,10 +9,9 @@ References
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from topoopt.base.arrays import Ints
 from topoopt.base.errors import TopoOptError
@@ -20,6 +19,9 @@ from topoopt.base.units import format_bandwidth
 from topoopt.finder.rewiring import wire
 from topoopt.studies.verification.subject import Check, Subject, checked, counted
 from topoopt.topologies import Ring, Topology
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 _SAME = 1e-9
 
@@ -61,11 +63,15 @@ def check_single_failures(subject: Subject) -> Check:
 
 
 def _parts(topology: Topology) -> tuple[int, Ints]:
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - slow to import
+
     count, part = connected_components(_matrix(topology), directed=True, connection="strong")
     return int(count), part.astype(np.int64)
 
 
-def _matrix(topology: Topology) -> csr_array:
+def _matrix(topology: Topology) -> "csr_array":
+    from scipy.sparse import csr_array  # noqa: PLC0415 - slow to import
+
     first = topology.first_link.astype(np.int32)
     return csr_array((np.ones(len(topology)), topology.dst, first), shape=(topology.nodes, topology.nodes))
 
@@ -85,6 +91,9 @@ def _strong_bridges(topology: Topology) -> Iterator[tuple[int, int, int, int]]:
 
     Such a fiber is in every tree of paths from a server and in every tree of paths to it: only those are tried.
     """
+    from scipy.sparse import csr_array  # noqa: PLC0415 - slow to import
+    from scipy.sparse.csgraph import breadth_first_order  # noqa: PLC0415 - slow to import
+
     trees = set[tuple[int, int]]()
     matrix = _matrix(topology)
     for turned, away in ((matrix, True), (csr_array(matrix.T), False)):
@@ -103,6 +112,9 @@ def _reached(
     topology: Topology, start: int, *without: tuple[int, int]
 ) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
     """Return the nodes reachable from ``start`` without some links."""
+    from scipy.sparse import csr_array  # noqa: PLC0415 - slow to import
+    from scipy.sparse.csgraph import breadth_first_order  # noqa: PLC0415 - slow to import
+
     kept = np.ones(len(topology), bool)
     kept[[topology.link_id(a, b) for a, b in without]] = False
     first = np.concatenate(([0], np.cumsum(kept)))[topology.first_link].astype(np.int32)

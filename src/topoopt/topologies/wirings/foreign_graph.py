@@ -218,11 +218,12 @@ def node_name(value: Any, place: str) -> str:
     Raises
     ------
     InvalidInput
-        If it is neither text nor a number, is empty, or longer than :data:`LONGEST_NAME`.
+        If it is neither text nor a whole number, is empty, or longer than :data:`LONGEST_NAME`.
     """
     if isinstance(value, list) and value and all(_is_plain(one) for one in value):
         value = repr(tuple(value))
-    if not _is_plain(value) or not str(value).strip() or len(str(value)) > LONGEST_NAME:
+    is_fraction = re.fullmatch(r"[+-]?\d*[.,]\d+", str(value).strip())
+    if not _is_plain(value) or not str(value).strip() or len(str(value)) > LONGEST_NAME or is_fraction:
         raise InvalidInput(f"{place}: expected the name or number of a server, got {shown(value)}")
     return str(value).strip()
 

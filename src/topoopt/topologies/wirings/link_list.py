@@ -17,6 +17,7 @@ import numpy as np
 from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput, shown
 from topoopt.base.limits import MOST
+from topoopt.schema.files import make_plain
 from topoopt.topologies.direct_wiring import DirectWiring, wiring_of_arcs
 from topoopt.topologies.metrics import hops_from, trees_to
 from topoopt.topologies.wirings.file_model import PortedLinks
@@ -34,7 +35,6 @@ from topoopt.topologies.wirings.foreign_graph import (
 )
 from topoopt.topologies.wirings.switched_graph import is_switch
 
-_DECIMAL = re.compile(r"^(\d+),(\d{1,2}|\d{4,})(?=\s*[A-Za-zµ/]*$)")
 SYNTAX = "list of links"
 _FROM = ("source", "src", "from", "source_server", "server_a", "node_a", "from_server", "host_a", "a_server")
 _TO = (
@@ -370,15 +370,15 @@ def _fields(line: _Line, separator: str) -> list[str]:
 def _tabled(
     lines: list[_Line], separator: str, columns: list[str], ends: tuple[int, int]
 ) -> Iterator[ForeignLink]:
-    for line in lines:
-        place, fields = f"line {line[0]}", _fields(line, separator)
+    rows = [(line[0], _fields(line, separator)) for line in lines]
+    make_plain(rows, "", separator != ",", ends)
+    for number, fields in rows:
+        place = f"line {number}"
         if len(fields) > len(columns) or len(fields) <= max(ends):
             raise InvalidInput(
                 f"{place}: {len(fields)} values for the {len(columns)} columns {', '.join(columns)}"
             )
         a, b = (node_name(fields[end], place) for end in ends)
-        if separator != ",":  # decimal commas; 1,450 may be thousands
-            fields = [_DECIMAL.sub(r"\1.\2", field) for field in fields]
         says = {name: value for name, value in zip(columns, fields, strict=False) if value}
         yield ForeignLink(
             place, (a, b), {name: says[name] for name in says if columns.index(name) not in ends}

@@ -230,36 +230,63 @@ def _lines(grid: Ints, axis: int) -> Ints:
 
 def server_groups(groups: Ints, places: Places, *, across: bool) -> tuple[ServerGroup, ...]:
     """Return groups of ranks, shape (groups, size), as groups of servers; with ``across``, only those over servers."""
-    groups_of: dict[tuple[tuple[int, ...], tuple[int, ...]], list[Ints]] = defaultdict(list)
-    for row in _spanning(groups, places) if across else groups:
-        members, count = np.unique(places.server[row], return_counts=True)
-        replicas = tuple(np.unique(places.replica[row]).tolist())
-        groups_of[replicas, tuple(members.tolist())].append(count)
-    size = groups.shape[1]
-    return tuple(
-        ServerGroup(*key, len(counts), size, int(np.max(counts)), int(np.min(counts)))
-        for key, counts in groups_of.items()
-    )
+    size, found = groups.shape[1], []
+    for key, rows in _by_servers(_spanning(groups, places) if across else groups, places).items():
+        counts = [np.bincount(index) for index, _ in rows]
+        ranks = int(np.max(counts)), int(np.min(counts))
+        found.append(ServerGroup(*key, sum(count for _, count in rows), size, *ranks))
+    return tuple(found)
 
 
 def server_pairs(groups: Ints, between: Callable[[Ints], Floats], places: Places) -> tuple[ServerPairs, ...]:
-    """Return the bytes between servers.
+    """Return the bytes between servers; groups of ranks placed alike share their arrays.
 
     Parameters
     ----------
     between
         Returns the bytes from each server to each, from the place of each group member among its servers.
     """
-    matrices: dict[tuple[tuple[int, ...], tuple[int, ...]], Floats] = {}
-    ranks: dict[tuple[tuple[int, ...], tuple[int, ...]], Ints] = {}
-    for row in _spanning(groups, places):
-        members, index, inside = np.unique(places.server[row], return_inverse=True, return_counts=True)
-        matrix = between(index).copy()
-        np.fill_diagonal(matrix, 0.0)
-        key = tuple(np.unique(places.replica[row]).tolist()), tuple(members.tolist())
-        matrices[key] = matrices[key] + matrix if key in matrices else matrix
-        ranks[key] = ranks[key] + inside if key in ranks else inside
-    return tuple(ServerPairs(*key, matrix, ranks[key]) for key, matrix in matrices.items())
+    known: dict[tuple[tuple[int, int], ...], tuple[Floats, Ints]] = {}
+    pairs = []
+    for key, rows in _by_servers(_spanning(groups, places), places).items():
+        alike = tuple((id(index), count) for index, count in rows)
+        if alike not in known:
+            each = [(between(index), np.bincount(index)) for index, count in rows for _ in range(count)]
+            matrix, ranks = (np.sum(column, axis=0) for column in zip(*each, strict=True))
+            np.fill_diagonal(matrix, 0.0)
+            known[alike] = matrix, ranks
+        pairs.append(ServerPairs(*key, *known[alike]))
+    return tuple(pairs)
+
+
+def _by_servers(
+    groups: Ints, places: Places
+) -> dict[tuple[tuple[int, ...], tuple[int, ...]], list[tuple[Ints, int]]]:
+    """Return the replicas and servers that groups of ranks, shape (groups, size), are on.
+
+    Each with the place of every rank among its servers, and how many groups are placed so. Groups that differ from
+    others by a number of servers and of replicas only are looked at once.
+    """
+    if not len(groups):
+        return {}
+    both = places.server[groups], places.replica[groups]
+    least = [column.min(axis=1, keepdims=True) for column in both]
+    moved = np.concatenate([column - first for column, first in zip(both, least, strict=True)], axis=1)
+    kinds, kind = np.unique(moved, axis=0, return_inverse=True)
+    shapes = [
+        (*np.unique(servers, return_inverse=True), np.unique(replicas))
+        for servers, replicas in (np.split(row, 2) for row in kinds)
+    ]
+    rows, first, count = np.unique(
+        np.column_stack((kind.ravel(), *least)), axis=0, return_index=True, return_counts=True
+    )
+    found: dict[tuple[tuple[int, ...], tuple[int, ...]], list[tuple[Ints, int]]] = defaultdict(list)
+    for place in np.argsort(first):
+        which, server, replica = rows[place].tolist()
+        members, index, replicas = shapes[which]
+        key = tuple((replica + replicas).tolist()), tuple((server + members).tolist())
+        found[key].append((index, int(count[place])))
+    return found
 
 
 def _spanning(groups: Ints, places: Places) -> Ints:

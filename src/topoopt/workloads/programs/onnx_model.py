@@ -27,6 +27,8 @@ MOST_CALLS = 100_000
 MOST_FUNCTION_BYTES = 2**28
 """Bytes of the bodies that are written out; each call of a function is one."""
 DEEPEST_FUNCTIONS = 50
+MOST_MADE_BYTES = 2**38
+"""Bytes of a tensor that a call makes, about the memory of the largest accelerator."""
 MOST_ELEMENTS = 1_000_000
 """Numbers of a value that is computed, and 16 times as many are in all values together."""
 _MOST_TOGETHER = 16 * MOST_ELEMENTS
@@ -270,6 +272,12 @@ class _Graph:
                 self._constant(*constant)
             if self._take(node, reads):
                 nodes.append(self._node(node, (*reads, *(name for name, *_ in inner))))
+            for name in own:
+                if (tensor := self._tensor(name)) and tensor.size_bytes > MOST_MADE_BYTES:
+                    raise InvalidInput(
+                        f"{self.path}: {_operator(node)}: makes {name} of {tensor.size_bytes:,} bytes a sample, "
+                        f"at most {MOST_MADE_BYTES:,} are read; correct its sizes"
+                    )
         tensors = {name: tensor for name in self.types if (tensor := self._tensor(name))}
         results = tuple(value.name for value in self.graph.output)
         parameters = {name: name for name in self.parameters if name in tensors}

@@ -1,5 +1,6 @@
 """A recording from its files: one log, one trace, or a folder with those of all processes."""
 
+import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from topoopt.workloads.recorded.execution_trace import as_profiler_trace, is_exe
 from topoopt.workloads.recorded.nccl_log import is_nccl_log, nccl_recording
 from topoopt.workloads.recorded.pytorch_traces import is_profiler_trace, profiler_recording
 from topoopt.workloads.recorded.recording import Recording
-from topoopt.workloads.recorded.simai_workload import begins_as_workload, simai_recording
+from topoopt.workloads.recorded.simai_workload import begins_as_workload, simai_recording, simai_workload
 
 MOST_FILES = 100_000
 _HEAD_BYTES = 1 << 20
@@ -55,8 +56,8 @@ def is_recorded(data: bytes) -> bool:
     return '"traceEvents"' in text if text.lstrip().startswith("{") else is_nccl_log(text)
 
 
-def read_recording(path: str) -> Recording:
-    """Return the recording of a file or a folder.
+def read_recording(path: str, scale_up_bps: float = math.inf) -> Recording:
+    """Return the recording of a file or a folder; of a workload with times inside servers at a bandwidth.
 
     Raises
     ------
@@ -66,7 +67,7 @@ def read_recording(path: str) -> Recording:
     names = recorded_files(path)
     texts = [(name, unpacked_text(name)) for name in names]
     if len(texts) == 1 and begins_as_workload(texts[0][1]):
-        return simai_recording(texts[0][1], path)
+        return simai_recording(simai_workload(texts[0][1], path), scale_up_bps)
     as_json = [text.lstrip().startswith("{") for _, text in texts]
     with decoding(path, "no recording that is known here", "record again"):
         if all(as_json):

@@ -127,6 +127,8 @@ class Recording:
         The server of each rank; empty if unknown.
     devices : tuple of DeviceTimes
         Kernel times of the recorded ranks; empty if the recording has none.
+    measured : bool
+        Whether the times of communication were; else they are those of :func:`scale_up_s`.
     """
 
     what: str
@@ -137,10 +139,18 @@ class Recording:
     iterations: int = 0
     servers: tuple[int, ...] = ()
     devices: tuple[DeviceTimes, ...] = ()
+    measured: bool = True
 
     def __post_init__(self) -> None:
         if self.accelerators > MOST_RANKS:
             raise InvalidInput(f"{self.place}: {self.accelerators} ranks, at most {MOST_RANKS} are read")
+
+
+def scale_up_s(call: Call, size_bytes: int, scale_up_bps: float) -> float:
+    """Return the time of a collective inside a server: the bytes that a member sends, at its scale-up bandwidth."""
+    members = len(call.members)
+    buffers = 2 if call.kind == ALL_REDUCE else members if call.kind in (ALL_TO_ALL, GATHER, SCATTER) else 1
+    return buffers * (members - 1) / members * size_bytes * 8 / scale_up_bps
 
 
 def iteration_times(

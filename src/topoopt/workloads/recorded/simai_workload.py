@@ -19,6 +19,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from topoopt.base.arrays import Floats
 from topoopt.base.errors import InvalidInput, shown
 from topoopt.base.limits import LARGEST, whole_or_digits
 from topoopt.schema.files import is_file
@@ -32,6 +33,7 @@ from topoopt.workloads.recorded.recording import (
     Calls,
     DeviceTimes,
     Recording,
+    scale_up_s,
 )
 
 KINDS: Mapping[str, str] = {
@@ -84,6 +86,12 @@ class SimaiWorkload:
         }[group]
         first = rank // (stride * size) * stride * size + rank % stride
         return tuple(range(first, first + stride * size, stride))
+
+    def call(self, rank: int, one: Pass) -> tuple[Call, int]:
+        """Return the collective of a pass, by no members where there is none, and its bytes as a call has them."""
+        members = self.members(rank, one.group) if one.collective else ()
+        part = len(members) if one.collective == ALL_TO_ALL else 1
+        return Call(rank, one.collective, members), one.size_bytes // part
 
 
 def is_simai_workload(path: str) -> bool:
@@ -164,18 +172,28 @@ def _layer(fields: list[str], place: str) -> tuple[Pass, ...]:
     return tuple(made)
 
 
-def simai_recording(text: str, place: str) -> Recording:
-    """Return the calls of rank 0 in a step; all other ranks do the same in groups of theirs. Errors as the reader's."""
-    workload = simai_workload(text, place)
-    calls = Calls()
+def simai_recording(workload: SimaiWorkload, scale_up_bps: float) -> Recording:
+    """Return the calls of rank 0 in a step, with their times inside a server; all other ranks do the same in groups of
+    theirs. Collectives of weights run beside later passes."""
+    calls, computes, sends = Calls(), list[tuple[float, float]](), list[tuple[tuple[int, ...], Floats]]()
+    now_s = free_s = 0.0
     for one in workload.passes:
-        members = workload.members(0, one.group)
-        if one.collective and len(members) > 1:
-            # of an all-to-all, the bytes for one other
-            part = len(members) if one.collective == ALL_TO_ALL else 1
-            calls[Call(0, one.collective, members)] += one.size_bytes // part
-    total_s = sum(one.compute_s for one in workload.passes)
-    devices = DeviceTimes(np.array([[0.0, total_s]]), (), total_s)
+        computes.append((now_s, now_s := now_s + one.compute_s))
+        call, size_bytes = workload.call(0, one)
+        if len(call.members) > 1:
+            calls[call] += size_bytes
+            begin_s = max(now_s, free_s)
+            free_s = begin_s + scale_up_s(call, size_bytes, scale_up_bps)
+            sends.append((call.members, np.array([[begin_s, free_s]])))
+            now_s = now_s if one.name == "weights" else free_s
+    devices = DeviceTimes(np.array(computes), tuple(sends), max(now_s, free_s))
     return Recording(
-        "SimAI's workload", place, workload.ranks, calls, frozenset({0}), iterations=1, devices=(devices,)
+        "SimAI's workload",
+        workload.place,
+        workload.ranks,
+        calls,
+        frozenset({0}),
+        iterations=1,
+        devices=(devices,),
+        measured=False,
     )

@@ -3,7 +3,7 @@
 import pytest
 
 from topoopt.base.errors import InvalidInput
-from topoopt.plugins.testbeds import check_bottleneck
+from topoopt.plugins.testbeds import bottleneck_scale
 from topoopt.plugins.testbeds.sharing import share as bottleneck
 from topoopt.plugins.testbeds.sharing.share import bottleneck_layout
 
@@ -24,7 +24,7 @@ def test_only_the_port_to_the_receiver_is_slow() -> None:
         (
             10,
             20_000,
-            r"scale 10: the link is 5 Gb/s, this machine carries one of 250 Mb/s .*; use 200 or more",
+            r"scale 10: the link is 5 Gb/s, this machine carries 250 Mb/s .*; use 200 or more",
         ),
     ],
 )
@@ -33,5 +33,5 @@ def test_a_link_that_cannot_be_is_refused(
 ) -> None:
     monkeypatch.setattr(bottleneck, "carried", lambda: 12e9)
     with pytest.raises(InvalidInput, match=message):
-        check_bottleneck(50e9, scale, queue_bytes)
-    check_bottleneck(50e9, 500, 20_000)
+        bottleneck_scale(50e9, scale, queue_bytes, given=True)
+    assert bottleneck_scale(50e9, 500, 20_000, given=True) == 500

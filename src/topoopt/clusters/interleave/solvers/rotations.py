@@ -2,17 +2,17 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import Bounds, LinearConstraint
-from scipy.optimize import milp as solved
-from scipy.sparse import coo_array, csr_array, eye_array, hstack
 
 from topoopt.base.arrays import Floats
 from topoopt.base.errors import Infeasible, InvalidInput
 from topoopt.clusters.interleave.solvers.rotation_problem import RotationProblem, excess_by_shift
+
+if TYPE_CHECKING:
+    from scipy.optimize import LinearConstraint
 
 MOST_JOBS = 2
 
@@ -189,6 +189,10 @@ def milp(problem: RotationProblem, seed: int = 0) -> tuple[int, ...]:
     Infeasible
         If HiGHS gives up.
     """
+    from scipy.optimize import Bounds, LinearConstraint  # noqa: PLC0415 - slow to import
+    from scipy.optimize import milp as solved  # noqa: PLC0415 - slow to import
+    from scipy.sparse import coo_array  # noqa: PLC0415 - slow to import
+
     counts = problem.distinct(range(problem.jobs))
     if sum(counts) * problem.angles > MOST_ENTRIES:
         raise InvalidInput(
@@ -270,8 +274,11 @@ def chosen_solver(name: str, problem: RotationProblem) -> str:
     return "descent"
 
 
-def _excess(problem: RotationProblem, counts: tuple[int, ...]) -> LinearConstraint:
+def _excess(problem: RotationProblem, counts: tuple[int, ...]) -> "LinearConstraint":
     """Return the constraint: the excess less the total demand is at least minus one capacity, at every angle."""
+    from scipy.optimize import LinearConstraint  # noqa: PLC0415 - slow to import
+    from scipy.sparse import csr_array, eye_array, hstack  # noqa: PLC0415 - slow to import
+
     angles = np.arange(problem.angles)[:, None]
     sent = [
         demand[(angles - np.arange(count)) % samples]

@@ -2,7 +2,6 @@
 import { drawChart } from "./charts/draw.js";
 
 const ROOM = 0.05; /* of an axis, beyond a point that widens it */
-const PLANNED = "simulated by the plan";
 
 export class Pictures {
   /* `onChoose` is called with the name of the fabric that was clicked, in either chart. */
@@ -12,8 +11,8 @@ export class Pictures {
     for (const place of [money, parts]) place.addEventListener("choose", (event) => onChoose(event.detail));
   }
 
-  show(figures, kept, plan) {
-    this.draw("money", withPlan(kept.reduce(withKept, figures.money), plan));
+  show(figures, kept) {
+    this.draw("money", kept.reduce(withKept, figures.money));
     this.draw("parts", figures.parts);
   }
 
@@ -29,14 +28,6 @@ export class Pictures {
 function withKept(figure, one) {
   if (one.usd === null) return figure;
   return withSeries(figure, { name: one.letter, color: "plain", hollow: false, mark: "square", x: [one.usd], y: [one.s], labels: [one.said] });
-}
-
-function withPlan(figure, plan) {
-  const rows = plan ? plan.fabrics.filter((row) => row.cost_usd !== null) : [];
-  if (!rows.length) return figure;
-  return withSeries(figure, {
-    name: PLANNED, color: 0, hollow: true, mark: "diamond", x: rows.map((row) => row.cost_usd), y: rows.map((row) => row.iteration_time_s), labels: rows.map((row) => row.title),
-  });
 }
 
 /* The figure with one series of points more, and axes that reach them. */

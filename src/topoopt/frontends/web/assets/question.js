@@ -2,10 +2,10 @@
 import { element } from "./numbers.js";
 
 const LABELS = {
-  model: "Model", accelerator: "Accelerator", servers: "Servers", accelerators_per_server: "Accelerators of a server",
-  degree: "Ports of a server", bandwidth: "Bandwidth of a port", prices: "Price list", link_technology: "Links", years: "Years of use", utilization: "Share of hours in use",
-  electricity_price: "$ of a kWh", interest: "Interest, a year", colocation: "$ of a kW and month", maintenance: "Maintenance, a year", staff: "$ of staff a year", storage: "$ of storage", server_price: "$ of a server",
-  global_batch: "Sequences of an iteration", seq: "Tokens of a sequence", batch_per_accelerator: "Samples of an accelerator",
+  model: "Model", accelerator: "Accelerator", servers: "Servers", accelerators_per_server: "Accelerators per server",
+  degree: "Ports per server", bandwidth: "Port speed", prices: "Price list", link_technology: "Link technology", years: "Years of use", utilization: "Utilization (share)",
+  electricity_price: "Electricity ($/kWh)", interest: "Interest (share/year)", colocation: "Colocation ($/kW/month)", maintenance: "Maintenance (share/year)", staff: "Staff ($/year)", storage: "Storage ($)", server_price: "Server price ($)",
+  global_batch: "Global batch (sequences)", seq: "Sequence length (tokens)", batch_per_accelerator: "Batch per accelerator",
 };
 const SHOWN = ["model", "servers", "accelerator", "accelerators_per_server", "degree", "bandwidth", "link_technology", "prices"];
 const FOLDED = { Money: ["years", "server_price", "utilization", "electricity_price", "interest", "colocation", "maintenance", "staff", "storage"], Batch: ["global_batch", "seq", "batch_per_accelerator"] };
@@ -25,9 +25,13 @@ export class Question {
       form.append(element("details", {}, element("summary", { text: title }), ...names.map((name) => this.field(name))));
     }
     form.addEventListener("submit", (event) => event.preventDefault());
+    form.addEventListener("change", () => { this.settled = true; });
+    this.settled = true;
     this.words = this.fromAddress();
     for (const [name, input] of this.inputs) if (this.words[name]) input.closest("details")?.setAttribute("open", "");
   }
+
+  label(name) { return LABELS[name]; }
 
   get words() {
     const said = {};
@@ -62,9 +66,14 @@ export class Question {
     return Object.keys(said).length ? { ...said } : { ...this.fields.first };
   }
 
-  toAddress(kept) {
-    const hash = kept.length ? `#${new URLSearchParams(kept.map((one) => ["keep", one]))}` : "";
-    history.replaceState(null, "", `?${new URLSearchParams(this.words)}${hash}`);
+  /* Put question, saved scenarios and plan into the address. A new question is a step for Back; while a slider moves, one step. */
+  toAddress(kept, plan) {
+    const parts = [...kept.map((one) => ["keep", one]), ...(plan ? [["plan", plan]] : [])];
+    const search = `?${new URLSearchParams(this.words)}`, hash = parts.length ? `#${new URLSearchParams(parts)}` : "";
+    if (search !== location.search && location.search && this.settled) {
+      history.pushState(null, "", search + hash);
+      this.settled = false;
+    } else history.replaceState(null, "", search + hash);
   }
 
   /* Say beside a field what is wrong with it; nothing clears it. Returns whether there is such a field. */
@@ -100,12 +109,12 @@ export class Question {
     if (name === "model") return this.models(id);
     const choices = { accelerator: this.fields.accelerators, prices: this.fields.prices, link_technology: this.fields.link_technology }[name];
     if (choices) {
-      const usual = { accelerator: "as usual for the model", prices: "2026", link_technology: "pluggable" }[name];
+      const usual = { accelerator: "default for this model", prices: "2026", link_technology: "pluggable" }[name];
       const options = [["", usual], ...choices.map((one) => [one, one])];
       return element("select", { id, name }, ...options.map(([value, text]) => element("option", { value, text })));
     }
     const number = name in TYPED || name === "servers" || name === "degree";
-    const placeholder = TYPED[name] || name === "server_price" ? "as usual" : null;
+    const placeholder = TYPED[name] || name === "server_price" ? "default" : null;
     return element("input", {
       id, name, placeholder, type: number ? "number" : "text", autocomplete: "off",
       min: FRACTIONS.includes(name) ? 0 : number ? (name === "servers" ? 2 : 1) : null, step: FRACTIONS.includes(name) ? "any" : number ? 1 : null,

@@ -1,7 +1,8 @@
 /* The page: asks whenever a field changes, and shows the answer; what goes wrong is said where it is. */
 import { Gone, Refused, estimate, get } from "./api.js";
 import { Kept, bestOf } from "./kept.js";
-import { drawChoices, drawNumbers } from "./fabrics.js";
+import { drawChoices, drawNumbers, resultsCsv } from "./fabrics.js";
+import { saveCharts, saveText } from "./charts/save.js";
 import { dollars, element, percent, seconds } from "./numbers.js";
 import { Pictures } from "./pictures.js";
 import { Question } from "./question.js";
@@ -24,14 +25,14 @@ function show(page) {
   $("warnings").hidden = !next.warnings.length;
   $("warnings").replaceChildren(...next.warnings.map((text) => element("li", { text })));
   const tiles = [
-    ["Iteration", seconds(best.iteration_time_s), best.most_time_s > best.iteration_time_s ? `at most ${seconds(best.most_time_s)} if all is relayed` : best.configuration],
-    ["Bound", seconds(next.bound_s), `${percent(best.gap)} above it; ${next.bound_words}`],
+    ["Iteration", seconds(best.iteration_time_s), best.estimated_s !== null ? `estimated ${seconds(best.estimated_s)}` : best.most_time_s > best.iteration_time_s ? `at most ${seconds(best.most_time_s)} if all is relayed` : best.configuration],
+    ["Lower bound", seconds(next.bound_s), `${percent(best.gap)} above it; ${next.bound_words}`],
     ["Network", dollars(best.cost_usd), best.description],
   ];
-  if (best.usd_per_hour !== null) tiles.push(["An hour", dollars(best.usd_per_hour), "network, servers and running them; terms below"]);
-  if (best.usd_per_unit !== null) tiles.push([`A million ${next.unit}s`, dollars(best.usd_per_unit * 1e6), "the same, for what is trained in it"]);
+  if (best.usd_per_hour !== null) tiles.push(["Cost per hour", dollars(best.usd_per_hour), "network, servers and running them; terms below"]);
+  if (best.usd_per_unit !== null) tiles.push([`Cost per 1M ${next.unit}s`, dollars(best.usd_per_unit * 1e6), "network, servers and running them"]);
   $("tiles").replaceChildren(...tiles.map(([name, value, remark]) => element(
-    "div", {}, element("dt", { text: name }), element("dd", { text: value }), element("dd", { class: "remark", text: remark }))));
+    "div", {}, element("dt", { text: name }), element("dd", { text: value }), element("dd", { class: remark.startsWith("estimated ") ? "remark estimated" : "remark", text: remark }))));
   pictures();
 }
 
@@ -39,16 +40,10 @@ function planShown() { return wired.plan && wired.asked === shownWords ? wired.p
 
 function pictures() {
   const fabric = chosen ?? answer.best, plan = planShown();
-  charts.show(figures, kept.dots, plan && { fabrics: planned(plan) });
+  charts.show(figures, kept.dots);
   drawChoices($("fabrics"), answer, fabric, choose);
   drawNumbers($("numbers"), answer, fabric);
   drawing.show(answer, fabric, plan);
-}
-
-/* What a plan has simulated, by the names that the page has for fabrics. */
-function planned(plan) {
-  const own = { rule: "topoopt", iteration_time_s: plan.iteration_time_s, cost_usd: plan.cost_usd };
-  return [own, ...plan.fabrics].map((row) => ({ ...row, title: answer.fabrics.find((one) => one.rule === row.rule)?.title ?? row.rule }));
 }
 
 /* A click in a chart says what is written of a point: the fabric is the first or the second line of it. */
@@ -62,22 +57,23 @@ function choose(fabric) { chosen = fabric; pictures(); }
 async function ask() {
   const words = question.words, text = new URLSearchParams(words).toString();
   clearTimeout(retry);
-  question.toAddress(kept.addresses);
+  if (wired.asked !== text) wired.forget();
+  question.toAddress(kept.addresses, wired.key);
   document.body.dataset.asking = text;
   try {
     const next = await estimate(words);
     question.refuse(null, null);
     quiet(null);
     shownWords = text;
-    if (wired.asked !== text && wired.plan) wired.forget();
-    show(next);
+    document.body.classList.remove("refused");
+    show(planShown()?.page ?? next);
     document.body.dataset.answered = text;
   } catch (error) {
     if (error.name !== "AbortError") failed(error);
   }
 }
 
-/* The last good answer stays; beside the field, or above the answer, stands what is wrong. */
+/* A refused question says so in place of an answer, with a button for the remedy that its message has; without the server, the last answer stays. */
 function failed(error) {
   if (error instanceof Gone) {
     $("gone").textContent = error.message;
@@ -86,8 +82,32 @@ function failed(error) {
     return;
   }
   $("gone").hidden = true;
-  const there = error instanceof Refused && question.refuse(error.field, error.message);
-  quiet(there ? "Below is the last answer that there was." : error.message);
+  if (error instanceof Refused) {
+    question.refuse(error.field, error.message);
+    document.body.classList.add("refused");
+    $("sentence").textContent = "No answer to this question.";
+    $("reason").textContent = error.message;
+    quiet(null);
+    const fix = remedyOf(error.message);
+    $("fix").hidden = fix === null;
+    if (fix) {
+      $("fix").textContent = `Use ${fix.value} ${question.label(fix.name).toLowerCase()}`;
+      $("fix").onclick = () => { question.words = { ...question.words, [fix.name]: fix.value }; ask(); };
+    }
+  } else quiet(error.message);
+}
+
+/* The field and the value that a message offers, such as servers=128, or as many servers as have the accelerators. */
+function remedyOf(message) {
+  const needed = message.match(/does not fit on ([\d,]+) .*?([\d,]+) accelerators would suffice/);
+  if (needed) {
+    const [has, needs] = needed.slice(1).map((text) => Number(text.replaceAll(",", "")));
+    return { name: "servers", value: String(Math.ceil(question.words.servers * needs / has)) };
+  }
+  for (const [, name, value] of message.matchAll(/\b([a-z_]+)[= ](\d[\w.]*)(?= |[;,.)]|$)/g)) {
+    if (question.inputs.has(name) && question.words[name] !== value) return { name, value };
+  }
+  return null;
 }
 
 function quiet(text) {
@@ -98,12 +118,29 @@ function quiet(text) {
 }
 
 function theme() {
+  const kept = localStorage.getItem("theme");
+  if (!document.documentElement.dataset.theme && kept) return kept;
   const dark = document.documentElement.dataset.theme ? document.documentElement.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   return dark ? "dark" : "light";
 }
 
+function named() { $("theme").textContent = theme() === "dark" ? "Light mode" : "Dark mode"; }
+
+/* Copy a text, and say so on the button. */
+async function copy(button, text) {
+  const said = button.textContent;
+  try {
+    await navigator.clipboard.writeText(text);
+    button.textContent = "Copied";
+  } catch { /* only pages of this machine or over HTTPS may copy */
+    button.textContent = "Copying is blocked";
+  }
+  setTimeout(() => { button.textContent = said; }, AGAIN_MS);
+}
+
 async function start() {
   document.documentElement.dataset.theme = theme();
+  named();
   let fields;
   try {
     fields = await get("/api/fields");
@@ -117,18 +154,32 @@ async function start() {
   $("version").textContent = `topoopt ${fields.version}`;
   drawing = new TopologyDrawing($("topology"), $("network"), $("topology-caption"));
   charts = new Pictures($("pareto"), $("parts"), chooseNamed);
-  wired = new Wired($("wired"), $("plan"), () => pictures());
+  wired = new Wired($("wired"), $("plan"), (plan) => { if (planShown()) show(plan.page); question.toAddress(kept.addresses, wired.key); });
   question = new Question($("question"), fields, ask);
-  kept = new Kept($("kept"), $("keep"), () => { question.toAddress(kept.addresses); if (answer) pictures(); }, (words) => { question.words = words; ask(); });
+  kept = new Kept($("kept"), $("keep"), () => { question.toAddress(kept.addresses, wired.key); if (answer) pictures(); }, (words) => { question.words = words; ask(); });
   $("keep").addEventListener("click", () => answer && kept.keep(answerWords(), answer));
   $("plan").addEventListener("click", () => wired.ask(answerWords()).catch(failed));
   $("theme").addEventListener("click", () => {
     document.documentElement.dataset.theme = theme() === "dark" ? "light" : "dark";
+    localStorage.setItem("theme", theme());
+    named();
     if (answer) pictures();
   });
   addEventListener("resize", () => { charts.redraw(); drawing.redraw(); });
-  addEventListener("popstate", () => { question.words = question.fromAddress(); ask(); });
+  addEventListener("popstate", reopen);
+  $("link").addEventListener("click", () => copy($("link"), location.href));
+  $("copy").addEventListener("click", () => copy($("copy"), answer.command));
+  $("csv").addEventListener("click", () => saveText("results.csv", resultsCsv(answer), "text/csv"));
+  for (const name of ["pareto", "parts"]) saveCharts($(`${name}-files`), name, () => $(name).querySelector("svg.drawing"));
   await kept.fromAddress();
+  reopen();
+}
+
+/* The question of the address, and its plan while the server has it. */
+async function reopen() {
+  question.words = question.fromAddress();
+  const key = new URLSearchParams(location.hash.slice(1)).get("plan");
+  if (key) await wired.reopen(key, question.words);
   ask();
 }
 

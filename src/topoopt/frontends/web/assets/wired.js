@@ -1,4 +1,4 @@
-/* A plan: asked for, watched as it is made, called off, and frozen as files and a command. */
+/* A plan: requested, watched while it runs, cancelled, and downloaded as files and a command. */
 import { get, post } from "./api.js";
 import { dollars, element, percent, seconds } from "./numbers.js";
 
@@ -17,14 +17,25 @@ export class Wired {
     this.forget();
     this.button.disabled = true;
     try {
-      const state = await post("/api/plans", words);
-      this.key = state.id;
-      this.asked = new URLSearchParams(words).toString();
-      this.show(state);
-      this.watch();
+      this.follow(await post("/api/plans", words), words);
     } finally {
       this.button.disabled = false;
     }
+  }
+
+  /* Show the plan of an address again, while the server has it. */
+  async reopen(key, words) {
+    try {
+      this.follow(await get(`/api/plans/${key}`), words);
+    } catch { /* the server has dropped it: the estimate stays */ }
+  }
+
+  follow(state, words) {
+    this.key = state.id;
+    this.asked = new URLSearchParams(words).toString();
+    this.show(state);
+    if (state.status === "done") this.onDone(state.plan);
+    else this.watch();
   }
 
   watch() {
@@ -46,7 +57,7 @@ export class Wired {
   forget() {
     this.stream?.close();
     this.place.hidden = true;
-    this.state = null;
+    this.state = this.key = null;
   }
 
   get plan() { return this.state?.status === "done" ? this.state.plan : null; }
@@ -68,7 +79,7 @@ export class Wired {
       return;
     }
     this.place.textContent = "";
-    this.place.append(element("h2", { text: { done: "The plan", failed: "No plan", cancelled: "Called off" }[state.status] ?? "Wiring a plan" }));
+    this.place.append(element("h2", { text: { done: "Plan", failed: "No plan", cancelled: "Cancelled" }[state.status] ?? "Running the full plan" }));
     if (state.status === "done") this.done(state);
     else if (["failed", "cancelled"].includes(state.status)) {
       this.place.append(element("p", { text: state.message }));
@@ -78,10 +89,10 @@ export class Wired {
   }
 
   going(state) {
-    const bar = element("progress", { id: "progress", max: 1, "aria-label": "How far the plan is" });
+    const bar = element("progress", { id: "progress", max: 1, "aria-label": "Progress of the plan" });
     const stage = element("p", { id: "stage", class: "caption", role: "status" });
     const draft = element("p", { id: "draft", role: "status" });
-    const cancel = element("button", { type: "button", id: "cancel", text: "Call it off" });
+    const cancel = element("button", { type: "button", id: "cancel", text: "Cancel" });
     cancel.addEventListener("click", () => this.cancel());
     this.place.append(stage, bar, draft, cancel);
     this.progress(state);
@@ -112,11 +123,11 @@ export class Wired {
     const plan = state.plan, file = (name, text) => element("a", { class: "button", href: `/api/plans/${state.id}/${name}`, download: name.endsWith("json") ? name : null, target: name.endsWith("html") ? "_blank" : null, rel: "noopener", text });
     const tiles = element("dl", { class: "tiles" });
     for (const [name, value] of [
-      ["Iteration, simulated", seconds(plan.iteration_time_s)], ["Lower bound", seconds(plan.lower_bound_s)], ["Above it", percent(plan.gap)], ["Network", dollars(plan.cost_usd)],
+      ["TopoOpt, iteration", seconds(plan.iteration_time_s)], ["Lower bound", seconds(plan.lower_bound_s)], ["Above lower bound", percent(plan.gap)], ["TopoOpt, network", dollars(plan.cost_usd)],
     ]) tiles.append(element("div", {}, element("dt", { text: name }), element("dd", { text: value })));
     this.place.append(
-      element("p", { text: plan.headline }), tiles,
-      element("h3", { text: "Freeze as plan" }),
+      element("p", { class: "caption", text: "The direct-connect plan of TopoOpt; the recommendation among all networks is above." }), tiles,
+      element("h3", { text: "Download" }),
       element("div", { class: "actions" }, file("plan.json", "plan.json"), file("report.html", "Report")),
       element("p", { class: "caption", text: "The command that makes it again:" }),
       element("code", { class: "command", id: "command", text: state.command }),

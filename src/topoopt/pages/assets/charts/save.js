@@ -1,7 +1,7 @@
 /* A drawing as a file, with the styles that it has on the page. */
 const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "opacity", "font", "text-anchor", "dominant-baseline", "vector-effect", "display"];
 
-export function saveDrawing(name, svg) {
+function styled(svg) {
   const copy = svg.cloneNode(true);
   const shown = svg.querySelectorAll("*");
   copy.querySelectorAll("*").forEach((one, index) => {
@@ -11,9 +11,44 @@ export function saveDrawing(name, svg) {
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   copy.setAttribute("width", svg.clientWidth);
   copy.setAttribute("height", svg.clientHeight);
+  return new Blob([copy.outerHTML], { type: "image/svg+xml" });
+}
+
+function save(name, blob) {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([copy.outerHTML], { type: "image/svg+xml" }));
-  link.download = `${name}.svg`;
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
   link.click();
   URL.revokeObjectURL(link.href);
+}
+
+export function saveText(name, text, type) { save(name, new Blob([text], { type })); }
+
+export function saveDrawing(name, svg) { save(`${name}.svg`, styled(svg)); }
+
+const SHARP = 2; /* points of a picture for one of the page */
+
+export async function savePicture(name, svg) {
+  const image = new Image(), canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [SHARP * svg.clientWidth, SHARP * svg.clientHeight];
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(await styled(svg).text())}`;
+  await image.decode();
+  const paper = canvas.getContext("2d");
+  paper.fillStyle = getComputedStyle(document.body).backgroundColor;
+  paper.fillRect(0, 0, canvas.width, canvas.height);
+  paper.drawImage(image, 0, 0, canvas.width, canvas.height);
+  canvas.toBlob((blob) => save(`${name}.png`, blob));
+}
+
+/* Buttons below a chart that save it; `drawing` returns what is drawn when one is pressed. */
+export function saveCharts(place, name, drawing) {
+  for (const [text, how] of [["SVG", saveDrawing], ["PNG", savePicture]]) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "save";
+    button.textContent = text;
+    button.setAttribute("aria-label", `Save the chart as ${text}`);
+    button.addEventListener("click", () => how(name, drawing()));
+    place.append(button);
+  }
 }

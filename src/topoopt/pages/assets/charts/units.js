@@ -17,7 +17,7 @@ function prefixOf(most, unit, powers = false) {
 }
 
 function written(number, prefix, unit) {
-  if (unit === "$") return `$${number}${prefix ? ` ${prefix}` : ""}`;
+  if (unit === "$") return `$${number}${prefix ? ` ${prefix === "G" ? "B" : prefix}` : ""}`;
   const whole = prefix === "h" || prefix === "min" ? prefix : `${prefix}${unit}`;
   return `${number}${whole ? ` ${whole}` : ""}`;
 }

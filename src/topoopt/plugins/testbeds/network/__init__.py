@@ -1,6 +1,6 @@
 """A plan's network on this machine: namespaces, cables, bandwidths and routes of the kernel."""
 
-from topoopt.plugins.testbeds.network.capacity import check_capacity as check_capacity
+from topoopt.plugins.testbeds.network.capacity import capable_scale as capable_scale
 from topoopt.plugins.testbeds.network.capacity import check_speed as check_speed
 from topoopt.plugins.testbeds.network.construction import TestbedState as TestbedState
 from topoopt.plugins.testbeds.network.construction import check_name as check_name

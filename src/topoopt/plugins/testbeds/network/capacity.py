@@ -44,22 +44,32 @@ def check_speed(layout: Layout, scale: float) -> None:
         )
 
 
-def check_capacity(layout: Layout, scale: float) -> None:
-    """Refuse a network that this host cannot carry when all links are full.
+def capable_scale(layout: Layout, scale: float, given: bool) -> float:
+    """Return a scale at which this host carries a network with all links full; see :func:`held_scale`."""
+    check_speed(layout, scale)
+    held = held_scale("all links together are", layout.total_bandwidth_bps, carried() * SHARE, scale, given)
+    check_speed(layout, held)
+    return held
+
+
+def held_scale(what: str, total_bps: float, carried_bps: float, scale: float, given: bool) -> float:
+    """Return the given scale, or where none is given, the default or more: other programs have their part of the CPUs.
 
     Raises
     ------
     InvalidInput
-        With the least scale at which it can.
+        If a given scale is too small, with the least that is not.
     """
-    check_speed(layout, scale)
-    wanted_bps, carried_bps = layout.total_bandwidth_bps / scale, carried() * SHARE
-    if wanted_bps > carried_bps:
-        least = rounded_up(layout.total_bandwidth_bps / carried_bps)
-        raise InvalidInput(
-            f"scale {scale:g}: all links together are {format_bandwidth(wanted_bps)}, this machine carries "
-            f"{format_bandwidth(carried_bps)} (measured); use {least} or more"
-        )
+    others = 0.0 if given else os.getloadavg()[0] / len(os.sched_getaffinity(0))
+    least = total_bps / carried_bps * (1 + others)
+    if scale >= least:
+        return scale
+    if not given:
+        return float(rounded_up(least))
+    raise InvalidInput(
+        f"scale {scale:g}: {what} {format_bandwidth(total_bps / scale)}, this machine carries "
+        f"{format_bandwidth(carried_bps)} (measured); use {rounded_up(least)} or more"
+    )
 
 
 @cache

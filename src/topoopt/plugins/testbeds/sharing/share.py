@@ -24,7 +24,7 @@ from topoopt.plugins.testbeds.congestion_control import (
     unrestricted,
 )
 from topoopt.plugins.testbeds.network import Layout, Testbed, build, switch_layout
-from topoopt.plugins.testbeds.network.capacity import SHARE, carried, rounded_up
+from topoopt.plugins.testbeds.network.capacity import SHARE, carried, held_scale
 from topoopt.plugins.testbeds.network.layout import SETTINGS, Shaping
 from topoopt.plugins.testbeds.sharing.processes import Processes, Sending, SharingJob, TestbedLink
 from topoopt.plugins.testbeds.sharing.shared_run import JobRun, SharedRun, Sharing, TestbedShare
@@ -250,22 +250,13 @@ def check_link(capacity_bps: float, scale: float, queue_bytes: float) -> None:
         )
 
 
-def check_bottleneck(capacity_bps: float, scale: float, queue_bytes: float) -> None:
-    """Refuse a link that this host cannot carry, or that :func:`check_link` refuses.
-
-    Raises
-    ------
-    InvalidInput
-        With the scale that works.
-    """
+def bottleneck_scale(capacity_bps: float, scale: float, queue_bytes: float, given: bool) -> float:
+    """Return a scale at which this host carries the link; errors as :func:`check_link` and :func:`held_scale`."""
     check_link(capacity_bps, scale, queue_bytes)
-    bandwidth_bps = capacity_bps / scale
     most_bps = carried() * SHARE * MTU_BYTES / _MEASURED_MTU_BYTES / _LINKS
-    if bandwidth_bps > most_bps:
-        raise InvalidInput(
-            f"scale {scale:g}: the link is {format_bandwidth(bandwidth_bps)}, this machine carries one of "
-            f"{format_bandwidth(most_bps)} (measured); use {rounded_up(capacity_bps / most_bps)} or more"
-        )
+    held = held_scale("the link is", capacity_bps, most_bps, scale, given)
+    check_link(capacity_bps, held, queue_bytes)
+    return held
 
 
 def bottleneck_layout(jobs: int, bandwidth_bps: float, queue_bytes: int) -> Layout:
