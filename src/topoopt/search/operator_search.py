@@ -2,7 +2,7 @@
 
 A search starts from strategies with many changes at once, each on its own wirings and simulated. Single moves lead
 from data parallelism to the nearest local minimum only, and a fabric wired for one strategy makes all others slow.
-So the search starts with tables in columns, layers split in 2, 4 or 8 and parts of the layers, wired by several
+So the search starts with the strategies of the job's pool (:mod:`topoopt.search.strategy_pool`), wired by several
 degree splits. The time of a strategy behind one switch with all ports is a cheap bound for any wiring; for
 promising strategies, the wirings of least load are simulated.
 """
