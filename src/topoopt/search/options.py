@@ -34,8 +34,8 @@ class SearchOptions:
     degree_split, strides, damping, routing : str
         Rules of the topology finder, see :class:`topoopt.finder.FinderRules`.
     starts : str
-        ``many``: tables in columns, layers split by degrees and in parts, several wirings each; ``uniform``: layers
-        split uniformly, on the wiring of data parallelism.
+        ``many``: those of the pool of the job, on several wirings each; ``uniform``: layers split uniformly, on the
+        wiring of data parallelism.
     wirings : str
         Wirings to consider, for all servers and for groups: ``strides``, or ``any``.
     wiring : str
