@@ -66,7 +66,7 @@ MANY, MOST_PROMISING, FEWER_PROMISING = 64, 4, 2
 """Strategies that are simulated on each fabric, the fastest by the estimate of the search's kernel, and fewer above a
 number of servers: over a second of CPU time each for 1,024."""
 NEAR_FASTEST = 1.05
-"""Factor of the least estimate up to which the second is simulated, too."""
+"""Factor of the least estimate up to which others are simulated, too."""
 Built = tuple[Sizing, Fabric]
 
 
@@ -92,9 +92,10 @@ def search_baselines(
     for index, (rule, fabric) in enumerate(built):
         on_progress(f"searching for {rule.fabric}", index, len(built))
         trials.append(_searched(job, rule, fabric, options, prices, starts, fidelity))
+    _try_all(trials, [trial.promising(starts) for trial in trials])
     # What is good on one fabric may be better than what the search has found on another.
-    everywhere = tuple(dict.fromkeys((*starts, *(trial.found.strategy for trial in trials))))
-    _try_all(trials, [trial.promising(everywhere) for trial in trials])
+    everywhere = tuple(dict.fromkeys(trial.best for trial in trials))
+    _try_all(trials, [trial.near(everywhere) for trial in trials])
     return as_many_as_fit(methodcaller("row", prices, options.balance), trials, job.cluster.servers)
 
 
@@ -110,21 +111,31 @@ class _Trial:
     outcomes: dict[ParallelStrategy, Outcome] = field(default_factory=dict)
     order: list[ParallelStrategy] = field(default_factory=list)
 
+    @property
+    def others_allowed(self) -> bool:
+        """Whether strategies found elsewhere are tried."""
+        return self.fabric.reconfiguration is None or self.job.cluster.servers <= LARGEST_TO_TRY_ALL
+
     def allowed(self, others: Sequence[ParallelStrategy]) -> list[ParallelStrategy]:
         """Return the strategies found and, where allowed, the others."""
-        changing = self.fabric.reconfiguration is not None
-        few = changing and self.job.cluster.servers > LARGEST_TO_TRY_ALL
-        return [self.found.strategy] if few else [self.found.strategy, *others]
+        return [self.found.strategy, *others] if self.others_allowed else [self.found.strategy]
 
-    def promising(self, others: Sequence[ParallelStrategy]) -> list[ParallelStrategy]:
-        """Return the strategies, found here or elsewhere, that the search's kernel estimates to be the fastest."""
+    def near(self, others: Sequence[ParallelStrategy]) -> list[ParallelStrategy]:
+        """Return the strategies, found here or elsewhere, that may be the fastest, the best estimate first."""
         allowed = list(dict.fromkeys(self.allowed(others)))
-        if self.problem is None or len(allowed) <= FEWER_PROMISING:
+        if self.problem is None or len(allowed) == 1:
             return allowed
         times_s = {strategy: self.problem.iteration_time_s(strategy) for strategy in allowed}
-        near = [strategy for strategy in allowed if times_s[strategy] <= NEAR_FASTEST * min(times_s.values())]
+        limit_s = NEAR_FASTEST * min(times_s.values())
+        return sorted((row for row in allowed if times_s[row] <= limit_s), key=times_s.__getitem__)
+
+    def promising(self, others: Sequence[ParallelStrategy]) -> list[ParallelStrategy]:
+        """Return the fastest by the estimate of the search's kernel, and the first of the others."""
+        rows = self.near(others)
+        if self.problem is None or not self.others_allowed:
+            return rows
         most = MOST_PROMISING if self.job.cluster.servers <= MANY else FEWER_PROMISING
-        return list(dict.fromkeys((*sorted(near, key=times_s.__getitem__)[:most], others[0])))
+        return list(dict.fromkeys((*rows[:most], others[0])))
 
     @property
     def best(self) -> ParallelStrategy:
