@@ -16,7 +16,6 @@ FABRICS = ("ideal-switch", "torus")
 def test_no_plan_of_operators_takes_less_than_they_compute(model: str) -> None:
     job = make_job(load_model(model, servers=8), ClusterSpec(8, 2, 100e9), JobSettings())
     bound_s = computing_bound_s(job)
-    assert bound_s <= strategy_bound_s(job) * (1 + 1e-9)
     plan = make_plan(job, OPTIONS, fabrics=FABRICS, weigh_routes=False)
     times_s = [plan.outcome.iteration_time_s, *(row.outcome.iteration_time_s for row in plan.baselines)]
     assert 0 < bound_s <= min(times_s)
