@@ -1,8 +1,8 @@
 """One pool of strategies per job, on which every network, bandwidth, degree, wiring, seed and budget is evaluated.
 
-A search on the network in question finds by luck what another one finds at once: a plan with faster ports can then be
-slower, and one switch slower than the cables that it replaces. So strategies are searched on networks that do not
-depend on the question: switches of many bandwidths, with and without servers that relay, laid out by their ports in
+A search on one network may miss a strategy that a search on another network finds: a plan with faster ports could
+then be slower, and one switch slower than the cables that it replaces. So strategies are searched on networks that do
+not depend on the question: switches of many bandwidths, with and without servers that relay, laid out by their ports in
 a millisecond (:mod:`topoopt.search.port_estimate`). On each, shapes descend from data parallelism, one coordinate
 after the other, and a chain of a fixed seed refines the best of them.
 """
@@ -122,7 +122,7 @@ def _searched(job: Job, problems: Sequence[SearchProblem], budget: int) -> tuple
 def refined(
     problem: SearchProblem, starts: Sequence[ParallelStrategy], budget: int
 ) -> list[ParallelStrategy]:
-    """Return what a chain of a fixed seed finds from the best of the starts; nothing of many servers."""
+    """Return the strategy that a chain of a fixed seed finds from the best start; none for many servers."""
     job = problem.job
     if job.cluster.servers > LARGE:
         return []
@@ -134,7 +134,7 @@ def refined(
 
 
 class _Descent:
-    """Shapes on one network, and the times of all that were tried there; ``made`` is what all networks share."""
+    """Descent over shapes on one network, with the times of all that it tried; all networks share ``made``."""
 
     def __init__(
         self, job: Job, problem: SearchProblem, made: dict[Shape, tuple[ParallelStrategy, Ints]]

@@ -3,7 +3,7 @@
 Three times are at most that of an iteration: the servers' computing, evenly shared; one chain of layers, forward and
 backward, each as fast as its parts are; and the bytes that must move, at the rate of all ports together. Weighted means
 of the three are therefore bounds, too, and such a mean is a sum over operators, and over the edges of the chain, of
-what their splits cost: its least value is found exactly, operator by operator, and along the chain by dynamic
+the costs of their splits. Its least value is found exactly, operator by operator, and along the chain by dynamic
 programming. The best weights make the bound (Lagrange duality).
 
 The bytes are those of gradients, 2(b-1) times the parameters of an operator with b replicas, those that tables send to
@@ -136,7 +136,7 @@ def _longest_chain(job: Job, rows: list[_Choices]) -> list[int]:
 def _moved_s(job: Job, source: _Choices, target: _Choices, producer: int) -> Floats:
     """Return the bytes that move between two layers, both ways, for all their splits, shape (splits, splits).
 
-    A server that has a part of both keeps what they share, at most the smaller of them.
+    A server that has a part of both keeps the bytes that both have, at most those of the smaller.
     """
     width, batch = operators_of(job).graph.operators[producer].output_bytes_per_sample, job.global_batch
     copies = np.where(target.dim == IN, 1, target.channel)
