@@ -15,8 +15,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from topoopt.base.arrays import Floats, Ints, entries_of, grouped, numbered, owners
 from topoopt.routing import Fabric
@@ -205,6 +203,9 @@ class _Entries:
 
     def joined(self, block: Ints) -> Ints:
         """Return the blocks with those joined that share a link before synchronizations, shape (replicas,)."""
+        from scipy.sparse import coo_array  # noqa: PLC0415 - slow to import
+        from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - slow to import
+
         mine = self.sample.replica[self.task] >= 0
         count = int(block.max()) + 1
         rows = block[self.sample.replica[self.task[mine]]], count + self.link[mine]
@@ -327,6 +328,9 @@ def _everything_once(step: PipelinedStep) -> _Sample:
 
 def _blocks(step: PipelinedStep) -> Ints:
     """Return the block of each replica: those that share servers, or exchange data in passes, are in the same one."""
+    from scipy.sparse import coo_array  # noqa: PLC0415 - slow to import
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - slow to import
+
     replicas = np.arange(step.replicas)
     server = np.moveaxis(step.part_servers, 1, 2).ravel() + step.replicas
     pairs = [(np.tile(replicas, len(server) // step.replicas), server)]
