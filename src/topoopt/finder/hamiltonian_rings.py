@@ -186,7 +186,8 @@ def _perfect_matching(size: int, src: Ints, dst: Ints) -> Ints:
     network = csr_array((np.ones(len(tail), np.int32), (tail, head)), shape=(2 * size + 2, 2 * size + 2))
     flow = maximum_flow(network, 2 * size, 2 * size + 1).flow.tocoo()
     used = (flow.data > 0) & (flow.row < size) & (flow.col < 2 * size)
-    return link[np.searchsorted(pair, flow.row[used].astype(np.int64) * size + flow.col[used] - size)]
+    found: Ints = link[np.searchsorted(pair, flow.row[used].astype(np.int64) * size + flow.col[used] - size)]
+    return found
 
 
 def _may_be_cycles(after: Ints) -> bool:

@@ -20,7 +20,7 @@ from scipy.sparse.csgraph import connected_components
 
 from topoopt.base.arrays import Floats, Ints, entries_of, grouped, numbered, owners
 from topoopt.routing import Fabric
-from topoopt.simulation.analytic.simulator import analytic_of_flows, carried
+from topoopt.simulation.analytic.simulator import analytic_of_flows, flow_result
 from topoopt.simulation.flows.flows import Flows, make_flows, pair_demands
 from topoopt.simulation.options import DEFAULT_OPTIONS
 from topoopt.simulation.pipeline.passes import BACKWARD, FORWARD, add_exchange, add_transfers
@@ -95,20 +95,12 @@ class FoldedStep:
 
     def of_all(self, result: SimResult, fabric: Fabric) -> SimResult:
         """Return the result of the step with the bytes of all replicas."""
-        link_bytes, hop_bytes = carried(self.sent, len(fabric.topology))
+        times_s = result.start_s, result.finish_s
+        whole = flow_result("analytic", result.graph, fabric, self.sent, result.options, times_s)
+        link_bytes = whole.link_bytes
         if self.stretch is None:
             link_bytes[self.own_links] = result.link_bytes[self.own_links]
-        demanded = float(hop_bytes.sum())
-        sent = float(link_bytes[fabric.topology.src < fabric.topology.servers].sum())
-        return replace(
-            result,
-            link_bytes=link_bytes,
-            demanded_bytes=demanded,
-            bandwidth_tax=sent / demanded if demanded else 1.0,
-            hop_bytes=hop_bytes,
-            hop_pairs=self.sent.pair_hops,
-            folded=self.folded,
-        )
+        return replace(whole, left_out=result.left_out, folded=self.folded)
 
 
 def fold(step: PipelinedStep, fabric: Fabric, *, exactly: bool) -> FoldedStep | None:
@@ -287,7 +279,7 @@ def _sample(step: PipelinedStep) -> _Sample:
 
 def _everything_once(step: PipelinedStep) -> _Sample:
     draft, known = Draft(), dict[object, int]()
-    columns: list[tuple[Ints, ...]] = []
+    columns: list[tuple[Ints, ...]] = [(np.zeros(0, np.int64),) * 4]
 
     def note(first: int, key: object, replica: Ints | int, times: int) -> None:
         """Note the tasks from the first one on: what they are, in which replica, and how often."""
