@@ -79,15 +79,16 @@ def search_baselines(
     fidelity: Fidelity = ANALYTIC,
     on_progress: Progress = silent,
 ) -> list[tuple[Baseline, Fabric]]:
-    """Search a strategy for each baseline; the best of each is tried on all, as are the ``starts``.
+    """Search a strategy for each baseline from the job's pool; the best of each, and of the pool, is tried on all.
 
     Rows come with their fabrics, whose routes are balanced where that makes the job faster, as those of a plan are.
 
     On changing circuits with more than :data:`LARGEST_TO_TRY_ALL` servers, only strategies found by the search
-    count. With more than :data:`~topoopt.search.options.LARGEST_FOR_ALL`, nothing is searched, and the ``starts``
-    are tried.
+    count. With more than :data:`~topoopt.search.options.LARGEST_FOR_ALL`, or without a budget for baselines, nothing
+    is searched, and the ``starts`` are tried.
     """
-    pool = strategy_pool(job, options) if job.cluster.servers <= LARGEST_FOR_ALL else ()
+    searched = options.baseline_budget and job.cluster.servers <= LARGEST_FOR_ALL
+    pool = strategy_pool(job, options) if searched else ()
     trials, starts = list[_Trial](), tuple(dict.fromkeys((*starts[::-1], *pool)))
     for index, (rule, fabric) in enumerate(built):
         on_progress(f"searching for {rule.fabric}", index, len(built))
