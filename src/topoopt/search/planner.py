@@ -16,7 +16,7 @@ from topoopt.base.answers import Progress, Provenance, fields_of, silent
 from topoopt.base.errors import TopoOptError
 from topoopt.base.workers import in_threads
 from topoopt.catalog import NETWORKS, OWN, Sizing, Table, compare, compared_by, sizings_of
-from topoopt.finder import DEGREE_SPLITS, LARGEST_MATRIX, FinderRules, layout_splits
+from topoopt.finder import DEGREE_SPLITS, LARGEST_MATRIX, WIRING_NAMES, FinderRules, layout_splits
 from topoopt.jobs import Job, TransformerWork, job_traffic
 from topoopt.plans import Baseline, Outcome, Plan, SearchRecord
 from topoopt.pricing import Pricing, network_bill, pricing_of
@@ -54,7 +54,7 @@ from topoopt.search.candidates.wiring_choice import (
     other_wirings,
     splits_to_try,
 )
-from topoopt.search.gradient_buckets import for_search, settled, tried_elsewhere
+from topoopt.search.gradient_buckets import for_search, is_small, settled, tried_elsewhere
 from topoopt.search.operator_search import Draft, Found, drafts_for, search_operators, told
 from topoopt.search.options import SearchOptions
 from topoopt.search.rival_wirings import preference_s, rivals, settled_answer
@@ -213,13 +213,20 @@ def make_plan(
     check_fabrics(names)
     table = pricing_of() if prices is None else prices
     sizes = sizes_beside(job, names, table)
+    unnamed = sizes_beside(job, _wirings_beside(job, names, options), table)
     starts, searched, record = SEARCHES[job.work.kind](job, options, on_progress, drafts_for(on_draft))
     best, looked_at = best_candidate(job, [*searched, *starts], balance=options.balance)
     searched_for, answer = job, settled_answer(job, asked, best)
     fidelity = Fidelity(options=options_of(asked), tried=tried_elsewhere(answer.job, answer.gradients))
     try:
         baselines, skipped = compare_job(
-            answer.job, options, sizes, table, (starts[0].strategy, best.strategy), on_progress, fidelity
+            answer.job,
+            options,
+            (*sizes, *unnamed),
+            table,
+            (starts[0].strategy, best.strategy),
+            on_progress,
+            fidelity,
         )
     except KeyboardInterrupt:  # the plan itself is whole
         baselines, skipped = (), tuple((size.label, INTERRUPTED) for size in sizes)
@@ -228,6 +235,9 @@ def make_plan(
         answer = min(
             (answer, *rivals(searched_for, asked, answer, looked_at, baselines, options)), key=preference_s
         )
+    hidden = {size.label for size in unnamed}
+    baselines = tuple(row for row in baselines if row.label not in hidden)
+    skipped = tuple(row for row in skipped if row[0] not in hidden)
     job, best, gradients = answer.job, answer.candidate, answer.gradients
     least = iteration_bounds(job, best.strategy, best.result)
     routing = routing_gap(best.fabric, job_traffic(job, best.strategy), best.result, compute=weigh_routes)
@@ -254,6 +264,13 @@ def make_plan(
         ),
         gradients=gradients,
     )
+
+
+def _wirings_beside(job: Job, names: Sequence[str], options: SearchOptions) -> tuple[str, ...]:
+    """Return the compared networks of cables that are not named: a plan looks at their wirings all the same."""
+    if not options.any_wiring or not is_small(job):
+        return ()
+    return tuple(name for name in compared_by("plan") if name in WIRING_NAMES and name not in names)
 
 
 def sizes_beside(job: Job, names: Sequence[str], prices: Pricing) -> tuple[Sizing, ...]:
