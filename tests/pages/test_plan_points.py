@@ -10,7 +10,7 @@ from topoopt.catalog import ClusterSpec
 from topoopt.jobs import JobSettings, make_job, operators_of, traffic_job
 from topoopt.pages import Notes, TimelineChart, make_page
 from topoopt.pages import plan_facts as plan_network
-from topoopt.pages.operators_page import memory_picture, strategy_table
+from topoopt.pages.operators_page import strategy_table
 from topoopt.pages.plan_facts import hops_chart, ring_lines, topology_circle
 from topoopt.pages.report import bounds_chart, convergence_chart
 from topoopt.pages.work_page import (
@@ -26,7 +26,7 @@ from topoopt.pages.work_page import (
 )
 from topoopt.plans import Plan
 from topoopt.routing import link_loads, make_routes
-from topoopt.search import SearchOptions, fullest_server, make_plan
+from topoopt.search import SearchOptions, make_plan
 from topoopt.simulation import SimResult, timeline
 from topoopt.workloads import load_model
 from topoopt.workloads.traffic import traffic_from_matrix
@@ -128,13 +128,6 @@ def test_turned_routes_are_those_of_the_other_servers(plan: Plan, result: SimRes
             turned = {tuple((node + src) % n for node in nodes) for _, nodes in route.paths}
             real = plan.fabric.routes.paths(src, (route.dst + src) % n)
             assert turned == {path.nodes for path in real if path.weight > 5e-4}
-
-
-def test_memory_is_beside_what_an_accelerator_has(plan: Plan) -> None:
-    chart, use = memory_picture(plan), fullest_server(plan.job, plan.strategy)
-    assert sum(series.y[0] for series in chart.series) == pytest.approx(use.total_bytes / 2**30)
-    assert [limit.value for limit in chart.limits] == [pytest.approx(39.39, abs=1e-3)]  # an A100
-    assert chart.limits[0].name == "an accelerator has 39.4 GiB"
 
 
 def test_of_many_pairs_those_with_the_most_bytes_have_room(

@@ -157,23 +157,37 @@ def _most_steps(size: int) -> int:
 
 def _permutations(size: int, ends: tuple[Ints, Ints], most: int, rng: np.random.Generator) -> Ints:
     """Return up to ``most`` link-disjoint permutations as successors, shape (permutations, members)."""
-    from scipy.sparse import csr_array  # noqa: PLC0415 - slow to import
-    from scipy.sparse.csgraph import maximum_bipartite_matching  # noqa: PLC0415 - slow to import
-
-    left = csr_array((np.ones(len(ends[0]), np.int64), ends), shape=(size, size))
+    src, dst = ends
     found = []
     for _ in range(most):
         rows, columns = rng.permutation(size), rng.permutation(size)
-        chosen = maximum_bipartite_matching(csr_array(left[rows][:, columns]), perm_type="column")
-        if (chosen < 0).any():
+        link = _perfect_matching(size, rows[src], columns[dst])
+        if len(link) < size:
             break
         after = np.empty(size, np.int64)
-        after[rows] = columns[chosen]
+        after[src[link]] = dst[link]
         found.append(after)
-        used = csr_array((np.ones(size, np.int64), (np.arange(size), after)), shape=(size, size))
-        left = csr_array(left - used)
-        left.eliminate_zeros()
+        src, dst = np.delete(src, link), np.delete(dst, link)
     return np.array(found, np.int64).reshape(-1, size)
+
+
+def _perfect_matching(size: int, src: Ints, dst: Ints) -> Ints:
+    """Return links of which each member sends one and receives one; fewer than ``size`` where there are none.
+
+    As a flow: SciPy's matching takes exponential time on some de Bruijn graphs, such as 1021 servers of 6 links.
+    """
+    from scipy.sparse import csr_array  # noqa: PLC0415 - slow to import
+    from scipy.sparse.csgraph import maximum_flow  # noqa: PLC0415 - slow to import
+
+    pair, link = np.unique(src * size + dst, return_index=True)
+    each, source, sink = np.arange(size), np.full(size, 2 * size), np.full(size, 2 * size + 1)
+    tail = np.concatenate([pair // size, source, each + size])
+    head = np.concatenate([pair % size + size, each, sink])
+    network = csr_array((np.ones(len(tail), np.int32), (tail, head)), shape=(2 * size + 2, 2 * size + 2))
+    flow = maximum_flow(network, 2 * size, 2 * size + 1).flow.tocoo()
+    used = (flow.data > 0) & (flow.row < size) & (flow.col < 2 * size)
+    found: Ints = link[np.searchsorted(pair, flow.row[used].astype(np.int64) * size + flow.col[used] - size)]
+    return found
 
 
 def _may_be_cycles(after: Ints) -> bool:

@@ -6,7 +6,6 @@ from dataclasses import asdict
 from topoopt.base.units import format_bytes, format_memory, format_time
 from topoopt.catalog import find_accelerator
 from topoopt.jobs import DDP_BUCKET_BYTES, NO_BUCKETS, bucket_text, operators_of
-from topoopt.pages.chart import BarChart, Limit, Series
 from topoopt.pages.page import Block, Section, Table
 from topoopt.pages.tables import Entries, counted, facts, facts_of, joined, number, runs, table, text, usd
 from topoopt.pages.work_page import WorkPage, cluster_words, spread_words
@@ -17,7 +16,6 @@ from topoopt.workloads import OperatorGraph, OperatorSplit, ParallelStrategy
 MOST_LINES = 8
 TABLE = "embedding table"
 DIMENSIONS = {"out": "output channels", "in": "input channels", "rows": "rows", "columns": "columns"}
-GIBIBYTE = 2.0**30
 
 
 def job_facts(plan: Plan) -> Entries:
@@ -87,7 +85,7 @@ def made_by(plan: Plan) -> Entries:
 def strategy_details(plan: Plan) -> tuple[Block, ...]:
     """Return every operator, the memory of the fullest server, and how both are counted."""
     settings = facts_of("How time and memory are counted", asdict(plan.job.settings))
-    return strategy_table(plan), memory_table(plan), settings, memory_picture(plan)
+    return strategy_table(plan), memory_table(plan), settings
 
 
 OPERATORS_PAGE = WorkPage(
@@ -98,23 +96,6 @@ OPERATORS_PAGE = WorkPage(
     strategy_details,
     compared="each with a strategy searched for it",
 )
-
-
-def memory_picture(plan: Plan) -> BarChart:
-    """Return the memory of the fullest accelerator by cause, in GiB, with a line at its capacity."""
-    use = fullest_server(plan.job, plan.strategy)
-    available_bytes = find_accelerator(plan.job.cluster.accelerator).usable_memory_bytes
-    where = (f"server {use.server}",)
-    return BarChart(
-        "memory",
-        "Memory of the fullest accelerator, by cause",
-        "",
-        "memory (GiB)",
-        tuple(Series(cause, where, (size / GIBIBYTE,)) for cause, size in use.by_cause.items() if size),
-        stacked=True,
-        horizontal=True,
-        limits=(Limit(available_bytes / GIBIBYTE, f"an accelerator has {format_memory(available_bytes)}"),),
-    )
 
 
 def gradient_facts(plan: Plan) -> Entries:

@@ -82,7 +82,7 @@ def _cut_open(axes: Axes, chart: CircleChart) -> None:
         inset = axes.inset_axes((left, top - high * len(laid), wide, high * len(laid)))
         inset.imshow(
             laid,
-            cmap="viridis_r",
+            cmap="Blues",
             vmin=0,
             vmax=chart.servers - 1,
             aspect="auto",

@@ -245,7 +245,7 @@ def _heatmap(axes: Axes, chart: HeatmapChart) -> None:
     low, high = min(0.0, present.min(initial=0.0)), present.max(initial=0.0)
     norm = LogNorm(above.min(), above.max()) if log else Normalize(low, high if high > low else low + 1)
     shown = np.ma.masked_where(~np.isfinite(values) | (values == 0) | ((values < 0) & log), values)
-    image = axes.imshow(shown, cmap="viridis_r", norm=norm, aspect="auto", interpolation="nearest")
+    image = axes.imshow(shown, cmap="Blues", norm=norm, aspect="auto", interpolation="nearest")
     bar = axes.figure.colorbar(image, ax=axes, pad=0.02)
     words, unit, scale = words_and_unit(chart.value_label)
     value = Axis(words, unit, scale, low, high, log)

@@ -133,12 +133,20 @@ def bounds_facts(plan: Plan) -> Entries:
             f"{parts_s[name] / plan.bounds.lower_bound_s:.1%}  {meaning} ({format_time(parts_s[name])})"
             for name, meaning in PARTS.items()
         ]
+    word = plan.job.work.strategy_word
+    every_s = plan.bounds.any_strategy_s
+    anyhow = (
+        [f"{format_time(every_s)}  at least with any {word}, on any network of these ports"]
+        if every_s
+        else []
+    )
     return {
         "lower bound": [
             f"{format_time(bounds[name])}  {meaning}{'  ← binds' if name == binding else ''}"
             for name, meaning in meanings.items()
         ],
-        "gap": [f"{plan.gap:.1%} above the bound, for this {plan.job.work.strategy_word}", *part_lines],
+        "any strategy": anyhow,
+        "gap": [f"{plan.gap:.1%} above the bound, for this {word}", *part_lines],
         "routing": f"{best} ({routing.method})",
     }
 

@@ -156,16 +156,19 @@ class Bounds:
     critical_path_s : float
         The longest chain of computation and communication, each as if it had the network alone; 0 in plans that were
         made before it was known.
+    any_strategy_s : float
+        The same for every strategy that there is on any network of these ports; 0 where it is not known.
     """
 
     compute_s: Amount
     injection_s: Amount
     average_hop_s: Amount
     critical_path_s: Amount = 0.0
+    any_strategy_s: Amount = 0.0
 
     @property
     def lower_bound_s(self) -> float:
-        """The largest of them."""
+        """The largest of those for this strategy."""
         return max(self.compute_s, self.injection_s, self.average_hop_s, self.critical_path_s)
 
 

@@ -27,6 +27,8 @@ from topoopt.search.proposals.mcmc_kernel import run_chain
 from topoopt.search.starting_strategies import starting_strategy
 from topoopt.workloads import ParallelStrategy
 
+ROUNDS_IN = 4000
+"""Proposals of all chains that are divided into the rounds of the options; more of them are more rounds."""
 CONVERGED = 1e-4
 """Relative improvement of the iteration time below which, in two rounds, a chain stops."""
 
@@ -39,7 +41,7 @@ def next_round(
 ) -> Chain:
     """Return the chain after a round: the strategy is searched on a network that is wired for where the chain stood.
 
-    It is over when its rounds or its budget end, or when two rounds have gained nothing. The rounds take the wirings
+    It is over when its budget ends, or when two rounds have gained nothing. The rounds take the wirings
     by turns, so that no strategy is bound to the one that was good for the first.
     """
     by_turns, step = chain.wirings or (options.rules,), len(chain.rounds)
@@ -48,7 +50,7 @@ def next_round(
     answer = search_strategy(
         kept_problem(job, fabric, options.seed),
         chain.strategy,
-        (chain.budget - chain.made) // (options.rounds - step),
+        min(chain.budget - chain.made, max(ROUNDS_IN // (options.chains * options.rounds), 1)),
         chain.rng,
         alpha_per_ms=options.alpha_per_ms,
         on_progress=on_progress,
@@ -56,7 +58,7 @@ def next_round(
     so_far_s = chain.best.time_s if chain.rounds else float("inf")
     idle = chain.idle + 1 if answer.time_s >= so_far_s * (1 - CONVERGED) else 0
     over = "converged" if idle == 2 else ""
-    if answer.stopped_because == "interrupted" or step + 1 == options.rounds:
+    if answer.stopped_because == "interrupted" or chain.made + answer.proposals >= chain.budget:
         over = answer.stopped_because if answer.stopped_because == "interrupted" else "budget"
     rounds = (*chain.rounds, replace(answer, rules=rules))
     return replace(chain, strategy=answer.strategy, rounds=rounds, idle=idle, over=over)

@@ -23,6 +23,7 @@ from topoopt.search.candidates.wiring_choice import balanced_fabric, usual_route
 from topoopt.search.options import LARGEST_FOR_ALL, SearchOptions, as_many_as_fit
 from topoopt.search.proposals.mcmc import ChainAnswer, SearchProblem, make_problem
 from topoopt.search.proposals.problem_tables import most_rings_of
+from topoopt.search.strategy_pool import strategy_pool
 from topoopt.simulation import AtLeast, SimulationOptions, analytic_flows, free_time_s
 from topoopt.workloads import ParallelStrategy
 
@@ -61,12 +62,11 @@ NEAR = 1.02
 a percent slower, and with first come, first served links, fewer micro-batches do not predict more exactly."""
 _free_time_s = lru_cache(maxsize=64)(free_time_s)
 _step_flows = lru_cache(maxsize=256)(analytic_flows)
-LARGEST_TO_TRY_EVERY = 256
-"""Servers up to which every strategy is simulated on all fabrics: over a second of CPU time each for 1,024."""
-MOST_PROMISING = 2
-"""Strategies that are simulated on each fabric above that: the fastest by the estimate of the search's kernel."""
+MANY, MOST_PROMISING, FEWER_PROMISING = 64, 4, 2
+"""Strategies that are simulated on each fabric, the fastest by the estimate of the search's kernel, and fewer above a
+number of servers: over a second of CPU time each for 1,024."""
 NEAR_FASTEST = 1.05
-"""Factor of the least estimate up to which the second is simulated, too."""
+"""Factor of the least estimate up to which others are simulated, too."""
 Built = tuple[Sizing, Fabric]
 
 
@@ -79,26 +79,24 @@ def search_baselines(
     fidelity: Fidelity = ANALYTIC,
     on_progress: Progress = silent,
 ) -> list[tuple[Baseline, Fabric]]:
-    """Search a strategy for each baseline; the best of each is tried on all, as are the ``starts``.
+    """Search a strategy for each baseline from the job's pool; the best of each, and of the pool, is tried on all.
 
     Rows come with their fabrics, whose routes are balanced where that makes the job faster, as those of a plan are.
 
     On changing circuits with more than :data:`LARGEST_TO_TRY_ALL` servers, only strategies found by the search
-    count. With more than :data:`~topoopt.search.options.LARGEST_FOR_ALL`, nothing is searched, and the ``starts``
-    are tried.
+    count. With more than :data:`~topoopt.search.options.LARGEST_FOR_ALL`, or without a budget for baselines, nothing
+    is searched, and the ``starts`` are tried.
     """
-    trials: list[_Trial] = []
+    searched = options.baseline_budget and job.cluster.servers <= LARGEST_FOR_ALL
+    pool = strategy_pool(job, options) if searched else ()
+    trials, starts = list[_Trial](), tuple(dict.fromkeys((*starts[::-1], *pool)))
     for index, (rule, fabric) in enumerate(built):
         on_progress(f"searching for {rule.fabric}", index, len(built))
         trials.append(_searched(job, rule, fabric, options, prices, starts, fidelity))
-    if job.cluster.servers > LARGEST_TO_TRY_EVERY:
-        everywhere = tuple(dict.fromkeys((*starts, *(trial.found.strategy for trial in trials))))
-        _try_all(trials, [trial.promising(everywhere) for trial in trials])
-    else:
-        _try_all(trials, [trial.allowed(starts) for trial in trials])
-        # What is good on one fabric may be better than what the search has found on another.
-        everywhere = tuple(dict.fromkeys(trial.best for trial in trials))
-        _try_all(trials, [trial.allowed(everywhere) for trial in trials])
+    _try_all(trials, [trial.promising(starts) for trial in trials])
+    # What is good on one fabric may be better than what the search has found on another.
+    everywhere = tuple(dict.fromkeys(trial.best for trial in trials))
+    _try_all(trials, [trial.near(everywhere) for trial in trials])
     return as_many_as_fit(methodcaller("row", prices, options.balance), trials, job.cluster.servers)
 
 
@@ -114,20 +112,31 @@ class _Trial:
     outcomes: dict[ParallelStrategy, Outcome] = field(default_factory=dict)
     order: list[ParallelStrategy] = field(default_factory=list)
 
+    @property
+    def others_allowed(self) -> bool:
+        """Whether strategies found elsewhere are tried."""
+        return self.fabric.reconfiguration is None or self.job.cluster.servers <= LARGEST_TO_TRY_ALL
+
     def allowed(self, others: Sequence[ParallelStrategy]) -> list[ParallelStrategy]:
         """Return the strategies found and, where allowed, the others."""
-        changing = self.fabric.reconfiguration is not None
-        few = changing and self.job.cluster.servers > LARGEST_TO_TRY_ALL
-        return [self.found.strategy] if few else [self.found.strategy, *others]
+        return [self.found.strategy, *others] if self.others_allowed else [self.found.strategy]
 
-    def promising(self, others: Sequence[ParallelStrategy]) -> list[ParallelStrategy]:
-        """Return the strategies, found here or elsewhere, that the search's kernel estimates to be the fastest."""
+    def near(self, others: Sequence[ParallelStrategy]) -> list[ParallelStrategy]:
+        """Return the strategies, found here or elsewhere, that may be the fastest, the best estimate first."""
         allowed = list(dict.fromkeys(self.allowed(others)))
-        if self.problem is None or len(allowed) <= MOST_PROMISING:
+        if self.problem is None or len(allowed) == 1:
             return allowed
         times_s = {strategy: self.problem.iteration_time_s(strategy) for strategy in allowed}
-        near = [strategy for strategy in allowed if times_s[strategy] <= NEAR_FASTEST * min(times_s.values())]
-        return sorted(near, key=lambda strategy: times_s[strategy])[:MOST_PROMISING]
+        limit_s = NEAR_FASTEST * min(times_s.values())
+        return sorted((row for row in allowed if times_s[row] <= limit_s), key=times_s.__getitem__)
+
+    def promising(self, others: Sequence[ParallelStrategy]) -> list[ParallelStrategy]:
+        """Return the fastest by the estimate of the search's kernel, and the first of the others."""
+        rows = self.near(others)
+        if self.problem is None or not self.others_allowed:
+            return rows
+        most = MOST_PROMISING if self.job.cluster.servers <= MANY else FEWER_PROMISING
+        return list(dict.fromkeys((*rows[:most], others[0])))
 
     @property
     def best(self) -> ParallelStrategy:
@@ -183,7 +192,7 @@ def _searched(
     if job.cluster.servers > LARGEST_FOR_ALL and starts[0].splits:
         found = ChainAnswer(starts[0], searched, 0.0, 0, "too many servers", ())
         return _Trial(job, rule, fabric, options.seed, fidelity, found, None)
-    if job.cluster.servers > LARGEST_TO_TRY_EVERY and starts[0].splits:
+    if starts[0].splits:
         problem = make_problem(job, searched, measured_only=options.mode == "released", seed=options.seed)
     budget = min(options.baseline_budget, options.budget)
     found = fixed_fabric(job, searched, options, budget, rng, starts, problem)

@@ -2,7 +2,7 @@
 
 A search starts from strategies with many changes at once, each on its own wirings and simulated. Single moves lead
 from data parallelism to the nearest local minimum only, and a fabric wired for one strategy makes all others slow.
-So the search starts with tables in columns, layers split in 2, 4 or 8 and parts of the layers, wired by several
+So the search starts with the strategies of the job's pool (:mod:`topoopt.search.strategy_pool`), wired by several
 degree splits. The time of a strategy behind one switch with all ports is a cheap bound for any wiring; for
 promising strategies, the wirings of least load are simulated.
 """
@@ -10,17 +10,17 @@ promising strategies, the wirings of least load are simulated.
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from topoopt.base.answers import Progress, fields_of
 from topoopt.base.errors import Infeasible
 from topoopt.base.workers import in_threads, wait_for
-from topoopt.finder import FinderRules, build_fabric
-from topoopt.jobs import Job, job_traffic, operators_of
+from topoopt.finder import FinderRules
+from topoopt.jobs import Job, job_traffic
 from topoopt.plans import SearchRecord
 from topoopt.routing import Fabric
 from topoopt.search.alternating_optimization import Beginning, forget_problems, kept_problem, run_chains
-from topoopt.search.baselines import fabric_request
 from topoopt.search.candidates.candidate import (
     WHOLE,
     Candidate,
@@ -42,21 +42,11 @@ from topoopt.search.candidates.wiring_choice import (
 )
 from topoopt.search.compile_ahead import use_loads
 from topoopt.search.options import LARGEST_FOR_ALL, MANY_STARTS, SearchOptions, affordable, as_many_as_fit
-from topoopt.search.proposals.mcmc import make_problem
-from topoopt.search.starting_strategies import (
-    COLUMNS,
-    DEGREES,
-    LAYER_DIMS,
-    fits,
-    has_columns,
-    layers_of,
-    parts_of,
-    split_layers,
-    split_tables,
-    starting_strategy,
-    tensor_parallel_starts,
-)
-from topoopt.workloads import ParallelStrategy, data_parallel
+from topoopt.search.port_estimate import PortNetwork, port_problem
+from topoopt.search.starting_strategies import fits, starting_strategy, tensor_parallel_starts
+from topoopt.search.strategy_pool import refined, strategy_pool
+from topoopt.topologies import moore_average_hops
+from topoopt.workloads import ParallelStrategy
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,25 +84,12 @@ Found = Callable[[Candidate], None]
 """Called with each candidate that was simulated."""
 SPLITS = ("proportional", "by-group-but-one", "by-group-but-two", "by-group")
 """Degree splits by which split layers are wired."""
-MOST_WIRED, MOST_PARTS = 3, 2
-"""Wirings of a strategy, and parts of its layers, that are simulated."""
-NEARLY = 0.005
-"""Fraction of the iteration time that more columns must gain."""
+MOST_STRATEGIES, FEWER_STRATEGIES, MOST_WIRED = 8, 3, 3
+"""Strategies of the pool that are simulated, fewer above :data:`SMALL` servers, and wirings of each."""
+SMALL = 64
 LARGE = 256
-"""Servers above which one split of all layers is simulated on one wiring: laying out one that is no circulant for the
-estimate takes seconds of 1,024."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Split:
-    """Layers split alike: in how many parts on which dim."""
-
-    degree: int
-    dim: str
-
-    def of(self, job: Job, columns: int, layers: tuple[int, ...]) -> ParallelStrategy:
-        plain = data_parallel(operators_of(job).graph, job.cluster.servers)
-        return split_layers(job, split_tables(job, plain, columns), self.degree, self.dim, layers)
+"""Servers above which it is one strategy on one wiring: laying out one that is no circulant for the estimate takes
+seconds of 1,024."""
 
 
 STRATEGIES_TRIED = 3
@@ -234,63 +211,34 @@ def simulated_starts(job: Job, options: SearchOptions) -> list[Candidate]:
 
 
 def _good_starts(job: Job, options: SearchOptions, plain: Candidate) -> Iterator[Candidate]:
-    columns, best_s = _best_columns(job, options, plain), plain.time_s
-    if columns > 1:
-        start = data_parallel(operators_of(job).graph, job.cluster.servers)
-        row = wired_candidate(job, split_tables(job, start, columns), options.rules, options.seed)
-        best_s = min(best_s, row.time_s)
-        yield row
-    if (
-        job.cluster.servers > LARGEST_FOR_ALL
-    ):  # groups are wired pair by pair, and the links of all pairs are several GB
+    """Yield the strategies of the pool on wirings of their own, while one switch with all ports would be faster."""
+    pool, cluster, best_s = strategy_pool(job, options), job.cluster, plain.time_s
+    hops = moore_average_hops(cluster.servers, cluster.degree, cluster.links)
+    switch = PortNetwork(1, 1, cluster.server_bandwidth_bps, cluster.link_latency_s, 2)
+    relayed = replace(switch, links=1, pool_hops=hops, ring_hops=1.0, group_hops=1.0)
+    problems = [port_problem(job, network) for network in (relayed, switch)]
+    own = [strategy for problem in problems for strategy in refined(problem, pool, options.budget)]
+    pool, ranked = tuple(dict.fromkeys((*own, *pool))), list[list[ParallelStrategy]]()
+    if cluster.servers <= LARGE:
+        problems.insert(0, kept_problem(job, plain.fabric, options.seed))
+    for problem in problems:
+        least_s = {strategy: problem.iteration_time_s(strategy) for strategy in pool}
+        ranked.append(sorted(pool, key=least_s.__getitem__))
+    if cluster.servers <= LARGE:
+        yield candidate_on(job, ranked[0][0], plain.fabric, options.rules, options.seed)
+    if cluster.servers > LARGEST_FOR_ALL:  # the links of all groups would be several GB
+        yield wired_candidate(job, ranked[-1][0], options.rules, options.seed)
         return
-    layers, found = layers_of(job), list[tuple[_Split, Candidate]]()
-    few = min(columns, COLUMNS[0]) if job.cluster.servers <= LARGE else columns
-    for split in _promising(job, layers, columns, best_s):
-        strategy = split.of(job, few, layers)
+    most = (
+        MOST_STRATEGIES if cluster.servers <= SMALL else FEWER_STRATEGIES if cluster.servers <= LARGE else 1
+    )
+    for strategy in list(dict.fromkeys(chain.from_iterable(zip(*ranked, strict=True))))[:most]:
+        if least_s[strategy] >= best_s:  # on the switch, the last of them
+            continue
         for rules, fabric in _least_loaded(job, options, strategy):
-            found.append((split, candidate_on(job, strategy, fabric, rules, options.seed)))
-            yield found[-1][1]
-    if found:
-        split, row = min(found, key=lambda pair: pair[1].time_s)
-        whole = split.of(job, columns, layers)
-        others = (split.of(job, columns, part) for part in parts_of(layers))
-        yield from _refined(job, options, row, whole, others)
-
-
-def _best_columns(job: Job, options: SearchOptions, plain: Candidate) -> int:
-    """Return the fewest columns with which tables are nearly the fastest by the estimate, wired for data parallelism.
-
-    Each column is a transfer more to simulate for every table and server.
-    """
-    if not has_columns(job):
-        return 1
-    start = data_parallel(operators_of(job).graph, job.cluster.servers)
-    rows = {k: split_tables(job, start, k) for k in (1, *COLUMNS) if job.cluster.servers % k == 0}
-    estimate_s = kept_problem(job, plain.fabric, options.seed).iteration_time_s
-    times_s = {k: estimate_s(row) for k, row in rows.items() if fits(job, row)}
-    limit_s = (1 + NEARLY) * min(times_s.values(), default=0.0)
-    return next((k for k, time_s in times_s.items() if time_s <= limit_s), 1)
-
-
-def _promising(job: Job, layers: tuple[int, ...], columns: int, to_beat_s: float) -> list[_Split]:
-    """Return the better dim for each degree, where one switch with all ports would take less than ``to_beat_s``.
-
-    In a large cluster, only the best degree is returned.
-    """
-    cluster = job.cluster
-    degrees = [k for k in DEGREES if cluster.servers % k == 0 and cluster.servers > k]
-    if not layers or not degrees:
-        return []
-    switch = build_fabric("ideal-switch", fabric_request(cluster, cluster.server_bandwidth_bps, 0))
-    estimate_s, chosen = make_problem(job, switch).iteration_time_s, list[tuple[float, _Split]]()
-    for degree in degrees:
-        rows = [(_Split(degree, dim), _Split(degree, dim).of(job, columns, layers)) for dim in LAYER_DIMS]
-        times_s = [(estimate_s(strategy), split) for split, strategy in rows if fits(job, strategy)]
-        chosen += sorted(times_s, key=lambda row: row[0])[:1]
-    if cluster.servers > LARGE:
-        chosen = sorted(chosen, key=lambda row: row[0])[:1]
-    return [split for time_s, split in chosen if time_s < to_beat_s]
+            row = candidate_on(job, strategy, fabric, rules, options.seed)
+            best_s = min(best_s, row.time_s)
+            yield row
 
 
 def _least_loaded(
@@ -309,24 +257,6 @@ def _least_loaded(
             rows.append((load_s(ready, traffic), rules, ready))
     most = MOST_WIRED if job.cluster.servers <= LARGE else 1
     return [(rules, fabric) for _, rules, fabric in sorted(rows, key=lambda row: row[0])[:most]]
-
-
-def _refined(
-    job: Job,
-    options: SearchOptions,
-    row: Candidate,
-    whole: ParallelStrategy,
-    others: Iterable[ParallelStrategy],
-) -> Iterator[Candidate]:
-    """Yield the best split with the columns that tables prefer, then estimated best splits of subsets of layers."""
-    if whole != row.strategy:
-        yield wired_candidate(job, whole, row.rules, options.seed)
-    if job.cluster.servers > LARGE:
-        return
-    estimate_s = kept_problem(job, row.fabric, options.seed).iteration_time_s
-    ranked = sorted((strategy for strategy in others if fits(job, strategy)), key=estimate_s)
-    for strategy in ranked[:MOST_PARTS]:
-        yield wired_candidate(job, strategy, row.rules, options.seed)
 
 
 def drafts_for(on_draft: Callable[[Draft], None] | None) -> Found:

@@ -33,6 +33,7 @@ from topoopt.search.baselines import (
     to_beat_s,
 )
 from topoopt.search.candidates.candidate import (
+    WHOLE,
     Candidate,
     candidate_on,
     fabric_for,
@@ -48,7 +49,6 @@ from topoopt.search.candidates.candidate import (
 from topoopt.search.candidates.optimality_gap import gap_parts
 from topoopt.search.candidates.wiring_choice import (
     MANY,
-    WHOLE,
     balanced,
     chosen_wiring,
     other_wirings,

@@ -15,10 +15,11 @@ import numpy as np
 from topoopt.base.arrays import Floats, Ints
 from topoopt.base.errors import InvalidInput
 from topoopt.collectives import PACKET_BYTES, path_overhead, ring_overhead
+from topoopt.finder import FabricRequest, build_fabric
 from topoopt.jobs import Job, operators_of
 from topoopt.search.proposals import problem_tables as tables
 from topoopt.search.proposals.arrays import Problem
-from topoopt.search.proposals.mcmc import config_of, evaluated_s
+from topoopt.search.proposals.mcmc import SearchProblem, config_of, divisors_of, evaluated_s, problem_of
 from topoopt.simulation import FIRST_BUCKET_BYTES
 from topoopt.workloads import ParallelStrategy
 
@@ -139,6 +140,14 @@ def port_estimate(job: Job, strategies: Sequence[ParallelStrategy]) -> PortEstim
         **tables.edge_tables(job),
     }
     return PortEstimate(job, divisors, configs, arrays)
+
+
+def port_problem(job: Job, network: PortNetwork) -> SearchProblem:
+    """Return the search on a network that is given by its ports; answers name a switch with as much bandwidth."""
+    servers, server_bps = job.cluster.servers, network.ports * network.bandwidth_bps
+    request = FabricRequest(servers, network.ports, network.bandwidth_bps, server_bandwidth_bps=server_bps)
+    switch = build_fabric("ideal-switch", request)
+    return problem_of(job, switch, False, **layout_of(servers, divisors_of(servers), network))
 
 
 def layout_of(servers: int, divisors: Ints, network: PortNetwork, slowness: float = 1.0) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from topoopt.finder import WIRING_NAMES
 from topoopt.jobs import Job
 from topoopt.plans import Baseline, GradientChoice
 from topoopt.routing import EcmpRoutes, Fabric
-from topoopt.search.candidates.candidate import WHOLE, Candidate, candidate_on, simulated, simulated_candidate
+from topoopt.search.candidates.candidate import WHOLE, Candidate, simulated, simulated_candidate
 from topoopt.search.candidates.wiring_choice import best_strides, by_groups
 from topoopt.search.fidelity_comparison import fabric_of_baseline
 from topoopt.search.gradient_buckets import job_of_baseline, with_gradients_settled
@@ -23,7 +23,7 @@ from topoopt.topologies import topology_from_arrays, wiring_of_arcs
 
 _WHOLE_NUMBER = 1e-9
 LARGEST_TO_RETRY = 256
-"""Servers up to which strategies that were found on baselines are tried on the plan's fabric."""
+"""Servers up to which other families than strides are looked at once more."""
 NEAR = 1.03
 """Factor of the answer's time up to which buckets and algorithms of another wiring are tried."""
 MOST_FINALISTS = 2
@@ -68,7 +68,7 @@ def rivals(
     baselines: Sequence[Baseline],
     options: SearchOptions,
 ) -> Iterator[SettledAnswer]:
-    """Yield candidates faster than the answer: strategies of baselines on its fabric, baselines themselves, strides.
+    """Yield candidates faster than the answer: baselines that its ports can be plugged into, and strides.
 
     Parameters
     ----------
@@ -76,14 +76,6 @@ def rivals(
         Job as searched, and as requested.
     """
     best = answer.candidate
-    if job.work.kind == "operators" and job.cluster.servers <= LARGEST_TO_RETRY:
-        for strategy in dict.fromkeys(row.strategy for row in baselines):
-            if strategy == best.strategy:
-                continue
-            other = candidate_on(answer.job, strategy, best.fabric, best.rules, options.seed)
-            if other.time_s < answer.time_s:
-                again = simulated(job, strategy, other.fabric)
-                yield settled_answer(job, asked, other.with_result(again, job))
     for other in _finalists(best, looked_at):
         if other.time_again_s(answer.job) < NEAR * answer.time_s:
             yield settled_answer(job, asked, other)

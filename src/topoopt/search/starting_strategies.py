@@ -1,6 +1,10 @@
 """Starting points of a search: data parallel as in the authors' search, split only as far as memory requires."""
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import accumulate
 
 from topoopt.base.errors import Infeasible
 from topoopt.base.units import format_memory
@@ -9,12 +13,13 @@ from topoopt.jobs import Job, operators_of
 from topoopt.search.proposals.problem_tables import MAX_CHANNEL_DEGREE
 from topoopt.workloads import MemoryUse, OperatorSplit, ParallelStrategy, data_parallel, memory_use
 
-COLUMNS = (2, 4, 8, 16)
-"""Parts of a table."""
 DEGREES = (2, 4, 8)
 """Parts of a layer."""
 LAYER_DIMS = ("in", "out")
-START_CHANNEL_DEGREES = (2, 4, 8)
+TURNS = (("in",), ("out",), ("in", "out"), ("out", "in"))
+"""Dims of layers that follow one another; in turn, the activations between two of them stay where they are."""
+HEAVY = (0.5, 0.9)
+"""Shares of the layers' parameters."""
 
 
 def starting_strategy(job: Job) -> ParallelStrategy:
@@ -58,7 +63,7 @@ def tensor_parallel_starts(job: Job) -> tuple[ParallelStrategy, ...]:
     rows = []
     for dim in ("in", "out"):
         if any(dim in op.splits for op in operators_of(job).graph.operators):
-            degrees = [k for k in START_CHANNEL_DEGREES if servers % k == 0]
+            degrees = [k for k in DEGREES if servers % k == 0]
             rows += [split_layers(job, start, k, dim, range(len(start.splits))) for k in degrees]
     return tuple(rows)
 
@@ -137,6 +142,99 @@ def parts_of(layers: Sequence[int]) -> tuple[tuple[int, ...], ...]:
         rows += [layers[:share], layers[count - share :]]
     rows += [layers[::2], layers[1::2]]
     return tuple(dict.fromkeys(tuple(row) for row in rows if 0 < len(row) < count))
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Strategy in a few numbers: some layers are split alike, as are all tables, and everything else.
+
+    Attributes
+    ----------
+    width : int
+        Servers of the operators that are data parallel.
+    batch, channel, dims : int, int, tuple of str
+        Split of the layers, the dims in turn along a branch of the model; each branch is on the next servers.
+    layers : tuple of int
+        Operators that have this split.
+    columns, places : int
+        Parts of a table, and servers over which tables are spread.
+    """
+
+    width: int
+    batch: int
+    channel: int
+    dims: tuple[str, ...]
+    layers: tuple[int, ...]
+    columns: int
+    places: int
+
+    def of(self, job: Job) -> ParallelStrategy:
+        """Return the strategy of a job."""
+        servers, operators, placed = job.cluster.servers, operators_of(job).graph.operators, 0
+        splits, place = list[OperatorSplit](), dict[int, tuple[int, str]]()
+        for at, row in enumerate(branches_of(job)):
+            place |= {index: (at, self.dims[k % len(self.dims)]) for k, index in enumerate(row)}
+        for index, op in enumerate(operators):
+            if op.is_embedding:
+                columns = self.columns if "columns" in op.splits else 1
+                start = servers // self.places * (placed % (self.places // columns))
+                splits.append(OperatorSplit(1, start, columns, "columns" if columns > 1 else "none"))
+                placed += 1
+            elif index in self.layers and place[index][1] in ("none", *op.splits):
+                branch, dim = place[index]
+                start = branch % (servers // (self.batch * self.channel))
+                splits.append(OperatorSplit(self.batch, start, self.channel, dim))
+            else:
+                splits.append(OperatorSplit(self.width if "batch" in op.splits else 1))
+        return ParallelStrategy(servers, tuple(splits))
+
+    def neighbours(self, job: Job) -> Iterator[Callable[["Shape"], Iterable["Shape"]]]:
+        """Yield functions that return the shapes which differ in one coordinate; the first moves the whole job."""
+        servers, layers = job.cluster.servers, layers_of(job)
+        degrees = [k for k in range(1, servers + 1) if servers % k == 0]
+        few = [k for k in degrees if k <= MAX_CHANNEL_DEGREE]
+        splits = [
+            (b, c, dims)
+            for c in few
+            for dims in (TURNS if c > 1 else (("none",),))
+            for b in degrees
+            if servers % (b * c) == 0
+        ]
+        parts = dict.fromkeys((layers, *parts_of(layers), *_unequal_parts(job)))
+        yield lambda at: [
+            Shape(k, k, 1, ("none",), at.layers, c, k) for k in degrees for c in few if k % c == 0
+        ]
+        yield lambda at: [replace(at, batch=b, channel=c, dims=dims) for b, c, dims in splits]
+        yield lambda at: [replace(at, width=k) for k in degrees]
+        yield lambda at: [replace(at, columns=c) for c in few if at.places % c == 0]
+        yield lambda at: [replace(at, places=k) for k in degrees if k % at.columns == 0]
+        yield lambda at: [replace(at, layers=part) for part in parts]
+
+
+@lru_cache(maxsize=8)
+def branches_of(job: Job) -> tuple[tuple[int, ...], ...]:
+    """Return the layers in rows of which each follows the one before it and nothing else."""
+    operators, rows = operators_of(job).graph.operators, list[tuple[int, ...]]()
+    for index in layers_of(job):
+        follows = bool(rows) and operators[index].inputs == (rows[-1][-1],)
+        rows[-1:] = [(*rows[-1], index)] if follows else [*rows[-1:], (index,)]
+    return tuple(rows)
+
+
+def _unequal_parts(job: Job) -> Iterator[tuple[int, ...]]:
+    """Yield the fewest layers that hold shares of all layers' parameters, and all branches but the last."""
+    operators, layers = operators_of(job).graph.operators, layers_of(job)
+    ranked = sorted(layers, key=lambda index: -operators[index].parameter_bytes)
+    held = list(accumulate(operators[index].parameter_bytes for index in ranked))
+    for share in HEAVY if layers else ():
+        yield tuple(sorted(ranked[: bisect_left(held, share * held[-1]) + 1]))
+    yield tuple(index for row in branches_of(job)[:-1] for index in row)
+
+
+def plain_shape(job: Job) -> Shape:
+    """Return the shape of data parallelism."""
+    servers = job.cluster.servers
+    return Shape(servers, servers, 1, ("none",), layers_of(job), 1, servers)
 
 
 def has_columns(job: Job) -> bool:

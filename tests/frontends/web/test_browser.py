@@ -146,17 +146,17 @@ def test_the_topology_morphs_to_other_rings(studio: Running, opened: Callable[..
     assert page.evaluate(picture) == last
 
 
-def test_a_mistake_is_beside_its_field_and_the_last_answer_stays(
+def test_a_mistake_is_beside_its_field_and_in_place_of_the_answer(
     studio: Running, opened: Callable[..., Any]
 ) -> None:
     page = opened(studio.url + SMALL, complains=True)  # a browser tells of each 422
-    before = page.inner_text("#sentence")
     page.fill("#field-servers", "1")
     page.wait_for_selector("#field-servers-error:visible")
     assert page.inner_text("#field-servers-error") == "servers: expected an integer >= 2, got 1"
     assert page.get_attribute("#field-servers", "aria-invalid") == "true"
-    assert page.inner_text("#sentence") == before
+    assert page.inner_text("#reason") == "servers: expected an integer >= 2, got 1"
     answered(page, after=lambda: page.fill("#field-servers", "4"))
+    assert page.locator("#tiles:visible").count() == 1
     assert page.locator("#field-servers-error:visible").count() == 0
     assert page.get_attribute("#field-servers", "aria-invalid") is None
 
@@ -218,9 +218,11 @@ def test_back_reopens_the_plan_of_the_address_and_the_theme_is_remembered(
     assert planned != estimate
     assert page.locator("#tiles .estimated, #numbers .estimated").count() >= 5
     assert page.locator("#numbers tr.chosen small:has-text('recommended')").count() == 1
-    assert page.evaluate("(one => one.scrollWidth - one.clientWidth)(document.getElementById('numbers'))") == 0
+    assert (
+        page.evaluate("(one => one.scrollWidth - one.clientWidth)(document.getElementById('numbers'))") == 0
+    )
     answered(page, after=lambda: page.fill("#field-degree", "4"))
-    assert page.locator("#command").count() == 0
+    assert page.locator("#command:visible").count() == 0
     answered(page, after=page.go_back)
     page.wait_for_selector("#command")
     assert page.inner_text("#sentence") == planned
@@ -399,7 +401,16 @@ def test_a_token_opens_the_page_and_leaves_its_address(
 
 ATTACK = """
 const at = TARGET;
-document.body.innerHTML = `<img src="${at}api/page?servers=16"><iframe src="${at}api/page?servers=32"></iframe>`;
+document.body.innerHTML = `<img src="${at}api/page?servers=16"><iframe src="${at}api/page?servers=32"></iframe>
+<iframe name="into"></iframe><form target="into" method="post" enctype="text/plain" action="${at}api/plans">
+<input name='{"servers": 4, "model' value='":"dlrm"}'></form><link rel="stylesheet" href="${at}api/page?servers=48">`;
+document.forms[0].submit();
+const script = document.createElement("script");
+script.src = at + "api/estimate?servers=24";
+document.body.append(script);
+new EventSource(at + "api/plans/1/events");
+new WebSocket(at.replace("http", "ws") + "api/plans");
+navigator.sendBeacon(at + "api/plans", '{"servers": 8}');
 const asked = ["api/estimate?servers=64", "api/page?servers=128"].map((path) => fetch(at + path, { mode: "no-cors" }));
 asked.push(fetch(at + "api/estimate?servers=256").then((answer) => answer.text()));
 asked.push(fetch(at + "api/plans", { method: "POST", mode: "no-cors", body: '{"servers": 4}' }));
@@ -418,13 +429,16 @@ def test_a_page_of_another_origin_gets_nothing_and_costs_nothing(
     ):
         Thread(target=other.serve_forever, daemon=True).start()
         page = context.new_page()
+        sent: list[str] = []
         statuses: list[tuple[str, int]] = []
+        page.on("request", lambda one: sent.append(one.url))
         page.on("response", lambda one: statuses.append((one.url, one.status)))
         for name in ("127.0.0.1", "localhost"):
             page.goto(f"http://{name}:{other.server_port}/")
-            page.evaluate(f"async () => {{{ATTACK.replace('TARGET', repr(studio.url))}}}")
+            got = page.evaluate(f"async () => {{{ATTACK.replace('TARGET', repr(studio.url))}}}")
+            assert got[2:3] == [len("refused")]
         page.wait_for_timeout(500)
         asked = [status for url, status in statuses if url.startswith(studio.url)]
-        assert asked
         assert set(asked) == {403}
+        assert sum(url.startswith(studio.url) for url in sent) >= 2 * 9
         other.shutdown()

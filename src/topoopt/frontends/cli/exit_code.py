@@ -3,6 +3,7 @@
 import difflib
 import errno
 import os
+import re
 import sys
 from collections.abc import Iterable
 from typing import Any
@@ -84,5 +85,8 @@ def _parser_message(error: Exception) -> str:
     if refused and getattr(error, "param", None) is not None:
         number = "an integer" if refused[0]["type"].startswith("int") else "a number"
         return f'{error.param.opts[-1]}: expected {number}, got "{refused[0]["input"]}".{help_of}'  # type: ignore[attr-defined]
+    extra = re.match(r"Got unexpected extra argument\S* \(([^\s)]+)", str(error))
+    if extra:
+        return f"{extra[1]}: unexpected word; a value follows its flag, such as --servers 8.{help_of}"
     text = str(error.format_message()) if hasattr(error, "format_message") else str(error)
     return f"{text[:1].lower()}{text[1:].rstrip('.')}.{help_of}"

@@ -13,10 +13,18 @@ _REMEDIES: Mapping[str, str] = MappingProxyType(
         "give --precision fp8 or bf16": "fp8 bf16",
         "give --zero 1": "use_distributed_optimizer",
         "progress is shown on terminals only, on standard error; 2>/dev/null hides it": "q quiet",
-        "topoopt --version prints the version; --json prints every figure of an answer": "v verbose",
+        "topoopt --version prints the version; --json prints every figure of an answer": "v verbose V",
         "--json prints JSON, and --report FILE.html writes a page where a verb has one": "format",
         "the model is the first word after the verb, such as topoopt plan llama3-70b": "model",
         "give --global-batch (sequences per iteration of a transformer) or --batch-per-accelerator": "batch batch_size",
+        "give --recompute selective or full": "recompute_activations",
+        "give --vpp, the model chunks per pipeline stage": "num_layers_per_virtual_pipeline_stage",
+        "lengths of requests are --isl and --osl": "max_model_len",
+        "give --rate and --duration, or --trace FILE": "num_prompts",
+        "nothing is written unless a flag such as --out names a file": "dry_run",
+        "Chakra's traces come first and the network in flags, such as topoopt simulate PREFIX --fabric fat-tree": (
+            "workload_configuration network_configuration system_configuration"
+        ),
         "a job file or config.json is the first word after the verb, such as topoopt plan job.yaml": "config",
     }
 )
@@ -26,17 +34,17 @@ VERB_SYNONYMS: Mapping[str, str] = MappingProxyType(
     {
         "plan": "train training optimize optimise design run co-optimize",
         "llm search": "search parallelism parallelize",
-        "llm estimate": "estimate predict calc",
+        "llm estimate": "estimate predict calc calculon pretrain_gpt megatron",
         "llm": "transformer transformers",
-        "serving": "serve inference infer deploy",
+        "serving": "serve inference infer deploy vllm sglang aiconfigurator",
         "choose": "buy recommend select decide purchase",
         "cost": "price prices bill bom tco capex quote",
         "compare": "networks fabrics network fabric benchmark fat-tree fattree",
         "hardware": "gpus gpu accelerators catalog catalogue parts",
-        "models": "model zoo list",
+        "models": "model zoo list ls",
         "collective": "collectives allreduce all-reduce nccl nccl-tests",
         "topology": "wire wiring rings",
-        "simulate": "sim simulation",
+        "simulate": "sim simulation astra-sim simai",
         "verify": "validate check lint",
         "fail": "failure failures resilience",
         "finetune": "fine-tune lora tune",
@@ -44,11 +52,12 @@ VERB_SYNONYMS: Mapping[str, str] = MappingProxyType(
         "studio": "gui ui web dashboard show",
         "report": "html visualize plot",
         "sweep": "scan grid",
-        "doctor": "info env environment diagnose check-install config",
+        "doctor": "info env environment diagnose check-install config settings",
         "cluster run": "schedule scheduler",
         "interleave": "cassini",
         "--help": "help usage docs",
         "--version": "version",
+        "--install-completion": "completion",
     }
 )
 """Names of other programs by our verb, with spaces between them."""

@@ -3,10 +3,10 @@
 import os
 from dataclasses import replace
 
-from topoopt.catalog import HardwareTables, hardware_tables
+from topoopt.catalog import CATALOGUES, HardwareTables, hardware_tables
 from topoopt.jobs import ModelList, listed_models
 from topoopt.pricing import DEFAULT_PRICES, find_prices, port_prices_usd
-from topoopt.schema.words import checked_arguments
+from topoopt.schema.words import checked_arguments, known_as
 
 
 @checked_arguments
@@ -34,6 +34,7 @@ def hardware(table: str | None = None) -> HardwareTables:
     >>> [row.name for row in topoopt.hardware("optical-switches").tables["optical-switches"]][:2]
     ['patch-panel', 'piezo']
     """
+    table = known_as(table or "", CATALOGUES) or table
     return replace(hardware_tables(table), ports_usd=port_prices_usd(find_prices(DEFAULT_PRICES)))
 
 

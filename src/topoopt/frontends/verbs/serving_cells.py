@@ -1,4 +1,4 @@
-"""Equal cells of a service that is too large to be simulated as one: a cell's share of what was asked."""
+"""Equal cells of a service that is too large to be simulated as one: a cell's share of the question."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -38,7 +38,7 @@ def cells_of(accelerators: int, per_server: int) -> int:
 def words_of_a_cell(
     words: Mapping[str, Any], given: DeploymentPart | None, cells: int, accelerators: int
 ) -> tuple[dict[str, Any], DeploymentPart | None]:
-    """Return the options of one of several equal cells: its share of requests, and of what is given of a deployment.
+    """Return the options of one of several equal cells: its share of requests and of a deployment.
 
     Raises
     ------

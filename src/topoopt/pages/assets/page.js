@@ -1,7 +1,7 @@
 /* Draws every figure of the page, one after the other, and again when the theme or the room changes. */
 import { drawChart } from "./charts/draw.js";
-import { addNumbers } from "./charts/numbers.js";
-import { saveDrawing } from "./charts/save.js";
+import { addNumbers, rowsOf } from "./charts/numbers.js";
+import { saveCharts } from "./charts/save.js";
 import { isDark } from "./charts/svg.js";
 
 const root = document.documentElement;
@@ -26,14 +26,11 @@ function drawOne(figure) {
 }
 
 function addSave(place, figure) {
-  const one = document.createElement("button");
-  one.type = "button";
-  one.className = "save";
-  one.textContent = "SVG";
-  one.title = "Save this figure as SVG";
-  one.setAttribute("aria-label", `Save as SVG: ${figure.title}`);
-  one.addEventListener("click", () => saveDrawing(figure.name, place.querySelector("svg.drawing, .net svg")));
-  place.closest("figure").prepend(one);
+  const buttons = document.createElement("div");
+  buttons.className = "saves";
+  const rows = rowsOf(figure).length > 1 ? () => rowsOf(figure) : null;
+  saveCharts(buttons, figure.name, () => place.querySelector("svg.drawing, .net svg"), rows);
+  place.closest("figure").prepend(buttons);
 }
 
 function drawNext(index) {

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 SYNONYMS: Mapping[str, str] = MappingProxyType(
     {
-        "accelerators": "gpus num_gpus n_gpus ngpus total_gpus num_accelerators world_size devices chips",
+        "accelerators": "gpus num_gpus n_gpus ngpus total_gpus num_accelerators world_size devices chips num_procs",
         "accelerator": "gpu gpu_type device chip hardware platform system machine",
         "accelerators_per_server": "gpus_per_node gpus_per_server num_gpus_per_node nproc_per_node",
         "servers": "nodes num_nodes nnodes hosts machines num_servers N",
@@ -20,9 +20,9 @@ SYNONYMS: Mapping[str, str] = MappingProxyType(
         "fabrics": "fabric networks topologies",
         "fabric": "fabrics network networks topology topologies",
         "out": "o output save output_file",
-        "tp": "tensor_parallel tensor_parallel_size tensor_model_parallel_size tp_size",
-        "pp": "pipeline_parallel pipeline_parallel_size pipeline_model_parallel_size pp_size",
-        "dp": "data_parallel data_parallel_size dp_size",
+        "tp": "tensor_parallel tensor_parallel_size tensor_model_parallel_size tp_size tensor_par",
+        "pp": "pipeline_parallel pipeline_parallel_size pipeline_model_parallel_size pp_size pipeline_par",
+        "dp": "data_parallel data_parallel_size dp_size data_par",
         "cp": "context_parallel context_parallel_size cp_size",
         "ep": "expert_parallel expert_parallel_size expert_model_parallel_size ep_size",
         "vpp": "virtual_pipeline_stages interleaving virtual_stages",
@@ -32,7 +32,10 @@ SYNONYMS: Mapping[str, str] = MappingProxyType(
         "batch_per_accelerator": "batch_per_gpu batch_size_per_gpu per_device_batch_size",
         "seq": "seq_len seq_length seqlen sequence_length context_length max_seq_len",
         "recompute": "recomputation recompute_granularity activation_checkpointing checkpointing",
-        "precision": "dtype",
+        "precision": "dtype quantization",
+        "bytes": "size message_size msg_size",
+        "memory_share": "gpu_memory_utilization mem_fraction_static",
+        "prefix_cache": "enable_prefix_caching",
         "max_batch": "max_num_seqs max_batch_size",
         "isl": "input_len input_length input_tokens prompt_length prompt_tokens",
         "osl": "output_len output_length output_tokens answer_tokens",

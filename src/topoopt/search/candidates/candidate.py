@@ -24,6 +24,7 @@ from topoopt.plans import Bounds, Outcome, RoutingGap
 from topoopt.routing import Fabric, link_loads, max_load_s, optimal_max_load
 from topoopt.schema.files import noun_from
 from topoopt.search.bounds.lower_bound import demands, lower_bounds
+from topoopt.search.bounds.strategy_bound import strategy_bound_s
 from topoopt.search.bounds.transfer_windows import windows
 from topoopt.simulation import (
     COLLECTIVE,
@@ -349,6 +350,7 @@ def iteration_bounds(job: Job, strategy: ParallelStrategy, result: SimResult) ->
     found = windows(graph, cluster)
     folded = result.folded
     here = lower_bounds(cluster, found, demands(graph, cluster, found, folded=folded))
+    here = replace(here, any_strategy_s=strategy_bound_s(job))
     if left is None:
         return here
     earlier = windows(left.shorter, cluster)
@@ -365,6 +367,7 @@ def iteration_bounds(job: Job, strategy: ParallelStrategy, result: SimResult) ->
         max(here.injection_s, last.injection_s + more_s["injection_s"]),
         max(here.average_hop_s, last.average_hop_s + min(more_s["average_hop_s"], max(computing_s, 0.0))),
         here.critical_path_s + more_s["critical_path_s"],
+        here.any_strategy_s,
     )
 
 

@@ -71,6 +71,9 @@ class SearchProblem:
         return float(self.state(strategy).times_s[0])
 
 
+RESET_EVERY = 20
+"""Proposals after which a chain returns to its best strategy; they do not depend on the budget, so that a search with
+more of it begins like one with less."""
 SLICE = 250
 """Proposals between two looks at the clock, the progress bar and Ctrl-C."""
 
@@ -106,11 +109,10 @@ def search_strategy(
     times_s = state.times_s
     state.random[:] = rng.integers(1, 2**63, size=1, dtype=np.uint64)
     convergence, made, because = [(0, float(times_s[0]))], 0, "budget"
-    reset_every = max(budget // 100, 1)
     while made < budget and times_s[1] > 0.0:
         try:
             step = min(SLICE, budget - made)
-            made += run_chain(problem.arrays, state, made, step, alpha_per_ms, own_moves, reset_every, False)
+            made += run_chain(problem.arrays, state, made, step, alpha_per_ms, own_moves, RESET_EVERY, False)
             on_progress(step)
         except KeyboardInterrupt:
             because = "interrupted"
@@ -233,28 +235,36 @@ def make_problem(job: Job, fabric: Fabric, *, measured_only: bool = False, seed:
     splits: the search space of the authors' release.
     """
     cluster, topology = job.cluster, fabric.topology
-    servers = cluster.servers
-    divisors = _divisors(servers)
     routes = route_tables(fabric)
     most_rings = tables.most_rings_of(cluster, topology)
-    groups = tables.group_tables(fabric, divisors, most_rings, seed, routes["next_link"])
-    limit = np.inf
-    if job.settings.memory_check == "enforce":
-        limit = find_accelerator(cluster.accelerator).usable_memory_bytes
-    arrays = Problem(
-        servers=servers,
-        global_batch=job.global_batch,
-        memory_limit_bytes=float(limit),
+    groups = tables.group_tables(fabric, divisors_of(cluster.servers), most_rings, seed, routes["next_link"])
+    return problem_of(
+        job,
+        fabric,
+        measured_only,
         hop_overhead_s=tables.hop_overhead_s(topology),
-        bucket_bytes=float(job.settings.as_run.bucket_bytes),
-        first_bucket_bytes=float(FIRST_BUCKET_BYTES),
-        divisors=divisors,
-        **_job_tables(job, measured_only, int(groups["group_rings"].max())),
         **routes,
         seconds_per_byte=8.0 / topology.bandwidth_bps,
         fan_out=fan_out_table(job, fabric, routes),
         fan_hops=fan_hops(fabric, routes),
         **groups,
+    )
+
+
+def problem_of(job: Job, fabric: Fabric, measured_only: bool, **network: Any) -> SearchProblem:
+    """Return the problem of a job on a network that is laid out; the fabric is the one that answers name."""
+    limit = np.inf
+    if job.settings.memory_check == "enforce":
+        limit = find_accelerator(job.cluster.accelerator).usable_memory_bytes
+    arrays = Problem(
+        servers=job.cluster.servers,
+        global_batch=job.global_batch,
+        memory_limit_bytes=float(limit),
+        bucket_bytes=float(job.settings.as_run.bucket_bytes),
+        first_bucket_bytes=float(FIRST_BUCKET_BYTES),
+        divisors=divisors_of(job.cluster.servers),
+        **_job_tables(job, measured_only, int(network["group_rings"].max())),
+        **network,
     )
     return SearchProblem(job, fabric, arrays)
 
@@ -262,7 +272,7 @@ def make_problem(job: Job, fabric: Fabric, *, measured_only: bool = False, seed:
 @lru_cache(maxsize=4)
 def _job_tables(job: Job, measured_only: bool, most_rings: int) -> dict[str, Any]:
     """Return the arrays that are a job's on every fabric; a plan puts one job on a dozen."""
-    divisors = _divisors(job.cluster.servers)
+    divisors = divisors_of(job.cluster.servers)
     choices = tables.candidate_splits(job, divisors, measured_only)
     return {
         "operator": tables.operator_table(job, choices),
@@ -272,7 +282,8 @@ def _job_tables(job: Job, measured_only: bool, most_rings: int) -> dict[str, Any
     }
 
 
-def _divisors(servers: int) -> Ints:
+def divisors_of(servers: int) -> Ints:
+    """Return the divisors, ascending."""
     return np.array([k for k in range(1, servers + 1) if servers % k == 0], np.int64)
 
 

@@ -2,10 +2,10 @@
 
 Progressive filling fixes the levels of classes from the lowest up. A class that ends, at level λ, leaves all that
 filled below λ as it was; a class that begins leaves all below the lowest share of its links. So filling goes on from
-there: classes above give back what they have of their links, and rise again. Each class keeps its own clock, which is
-set when its level changes, and a heap finds the one that is done first. An event costs what it changes, instead of
-all active classes. What is left of links is added and subtracted; now and then all is filled anew, before rounding adds
-up.
+there: classes above return their bandwidth to the links, and rise again. Each class has its own clock, which is set
+when its level changes, and a heap finds the class that ends first. The cost of an event grows with the classes that it
+changes, not with all active ones. Free bandwidth of links is added and subtracted; from time to time all classes are
+filled from zero, before rounding errors add up.
 """
 
 import numpy as np
@@ -55,7 +55,8 @@ def refill(x: Sharing, net: Links, many: Many) -> float:
         if net.users[m] == 0:
             _empty(net, m)
     for i in range(x.tally[ACTIVE]):
-        _rank_by_end(x, many, x.active[i])
+        many.rising[i] = x.active[i]
+    _rank_risen(x, many, x.tally[ACTIVE])
     return next_of_many(many)
 
 
@@ -127,10 +128,10 @@ def enter_many(x: Sharing, rounds: Rounds, net: Links, many: Many, connection: i
 def share_many(x: Sharing, net: Links, many: Many) -> float:
     """Set the levels of all classes that changes reach; return when the first connection is done."""
     many.tally[FILLINGS] += 1
-    if many.tally[FILLINGS] > MOST_FILLINGS:
+    if many.tally[FILLINGS] > MOST_FILLINGS or 4 * many.tally[CHANGED] > x.tally[ACTIVE]:
         settle_all(x, many)
         return refill(x, net, many)
-    rising, touched, size = int(np.int64(0)), 0, int(np.int64(0))
+    rising, touched, size = int(np.int64(0)), int(np.int64(0)), int(np.int64(0))
     for i in range(many.tally[CHANGED]):
         c = many.changed[i]
         many.is_changed[c] = 0
@@ -139,6 +140,7 @@ def share_many(x: Sharing, net: Links, many: Many) -> float:
         elif x.first[c] >= 0:
             many.rising[rising] = c
             rising += 1
+            touched = _lift(x, net, many, c, touched)
     many.tally[CHANGED] = 0
     lowest, many.lowest[0] = many.lowest[0] * (1.0 - TIE), np.inf
     for i in range(net.tally[SHORT]):
@@ -149,26 +151,14 @@ def share_many(x: Sharing, net: Links, many: Many) -> float:
         for j in range(net.link_first[m], net.link_first[m] + net.users[m]):
             c = net.member[j]
             if x.level[c] >= lowest:
-                _take_out(x, net, many, c)
                 many.rising[rising] = c
                 rising += 1
-    many.lowest[0] = np.inf
-    for i in range(rising):
-        c = many.rising[i]
-        for e in range(net.class_first[c], net.class_first[c + 1]):
-            m = net.class_link[e]
-            if net.unfrozen[m] == 0:
-                net.slope[m] = 0.0
-                many.touched[touched] = m
-                touched += 1
-            net.slope[m] += net.coefficient[e] * x.weight[c]
-            net.unfrozen[m] += 1
+                touched = _lift(x, net, many, c, touched)
     for i in range(touched):
         m = many.touched[i]
         size = push(net.keys, net.codes, size, max(net.left[m], 0.0) / net.slope[m], len(x.level) + m)
     raise_levels(x, net, rising, size)
-    for i in range(rising):
-        _rank_by_end(x, many, many.rising[i])
+    _rank_risen(x, many, rising)
     return next_of_many(many)
 
 
@@ -188,7 +178,7 @@ def _settle(x: Sharing, many: Many, c: int) -> None:
 
 @inlined
 def _take_out(x: Sharing, net: Links, many: Many, c: int) -> None:
-    """Give back to the links what a class has of them; it has no level until it rises again."""
+    """Return the bandwidth of a class to its links, before its weight changes."""
     _settle(x, many, c)
     if x.level[c] > 0.0:
         many.lowest[0] = min(many.lowest[0], x.level[c])
@@ -198,15 +188,50 @@ def _take_out(x: Sharing, net: Links, many: Many, c: int) -> None:
 
 
 @inlined
+def _lift(x: Sharing, net: Links, many: Many, c: int, touched: int) -> int:
+    """Return the number of links touched by a class that rises from zero."""
+    _settle(x, many, c)
+    level, weight = max(x.level[c], 0.0), x.weight[c]
+    for e in range(net.class_first[c], net.class_first[c + 1]):
+        m = net.class_link[e]
+        if net.unfrozen[m] == 0:
+            net.slope[m] = 0.0
+            many.touched[touched] = m
+            touched += 1
+        part = net.coefficient[e] * weight
+        net.left[m] += part * level
+        net.slope[m] += part
+        net.unfrozen[m] += 1
+    x.level[c] = -1.0
+    return touched
+
+
+@inlined
 def _empty(net: Links, m: int) -> None:
     net.left[m], net.full_at[m] = net.capacity[m], np.inf
 
 
-@inlined
-def _rank_by_end(x: Sharing, many: Many, c: int) -> None:
-    if x.level[c] > 0.0:
+@compiled
+def _rank_risen(x: Sharing, many: Many, rising: int) -> None:
+    """Order classes by their new ends: one after the other, or, of very many, all of the heap at once."""
+    at_once = 8 * rising > many.tally[RANKED]
+    for i in range(rising):
+        c = many.rising[i]
+        if x.level[c] <= 0.0:
+            continue
         behind = max(x.ends_at[x.first[c]] - x.served[c], 0.0)
-        rank(many, c, many.since[c] + behind / (x.level[c] * x.force[c]))
+        end_s = many.since[c] + behind / (x.level[c] * x.force[c])
+        if not at_once:
+            rank(many, c, end_s)
+            continue
+        many.end_s[c] = end_s
+        if many.place[c] < 0:
+            many.place[c] = many.tally[RANKED]
+            many.ranked[many.place[c]] = c
+            many.tally[RANKED] += 1
+    if at_once:
+        for i in range(many.tally[RANKED] // 2 - 1, -1, -1):
+            _sink(many, i, many.ranked[i])
 
 
 @compiled
@@ -216,16 +241,23 @@ def rank(many: Many, c: int, end_s: float) -> None:
     if many.place[c] < 0:
         many.place[c] = many.tally[RANKED]
         many.tally[RANKED] += 1
-    i, size = many.place[c], many.tally[RANKED]
+    i = many.place[c]
     while i > 0 and end_s < many.end_s[many.ranked[(i - 1) >> 1]]:
         many.ranked[i] = many.ranked[(i - 1) >> 1]
         many.place[many.ranked[i]] = i
         i = (i - 1) >> 1
+    _sink(many, i, c)
+
+
+@compiled
+def _sink(many: Many, i: int, c: int) -> None:
+    """Put a class at a place of the heap, or below."""
+    size = many.tally[RANKED]
     while 2 * i + 1 < size:
         child = 2 * i + 1
         if child + 1 < size and many.end_s[many.ranked[child + 1]] < many.end_s[many.ranked[child]]:
             child += 1
-        if many.end_s[many.ranked[child]] >= end_s:
+        if many.end_s[many.ranked[child]] >= many.end_s[c]:
             break
         many.ranked[i] = many.ranked[child]
         many.place[many.ranked[i]] = i

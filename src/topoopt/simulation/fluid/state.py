@@ -227,16 +227,11 @@ def make_rounds(task_stream: Ints, first: Ints, rounds: Ints, classes: int) -> R
 
 def make_many(classes: int, links: int) -> Many:
     """Return the state before the first event."""
-    seconds, places = (np.zeros((2, classes)), np.zeros((5, classes), np.int64))
-    return Many(
-        *seconds,
-        places[0],
-        np.full(classes, -1),
-        *places[1:],
-        np.zeros(links, np.int64),
-        np.zeros(1),
-        np.zeros(3, np.int64),
-    )
+    since, end_s = np.zeros((2, classes))
+    ranked, active, changed, is_changed, rising = np.zeros((5, classes), np.int64)
+    scratch, lowest, tally = np.zeros(links, np.int64), np.zeros(1), np.zeros(3, np.int64)
+    place = np.full(classes, -1)
+    return Many(since, end_s, ranked, place, active, changed, is_changed, rising, scratch, lowest, tally)
 
 
 def make_sharing(

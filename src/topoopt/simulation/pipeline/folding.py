@@ -6,8 +6,8 @@ the same bytes at the same moments over links of equal bandwidth that are used a
 of them is enough: it is simulated with the synchronizations of everybody. A broken link or an irregular wiring makes
 blocks differ or joins them; then one of each kind is simulated, and of a single block everything.
 
-Where that would be too many tasks, the block that waits most for links is simulated alone, and what it shares with
-others is a stretch of its transfers: the bytes that others send over the link in the same pass go first.
+Where that would be too many tasks, the block that waits most for links is simulated alone. Its transfers over shared
+links take longer: the bytes that other blocks send over the link in the same pass go first.
 """
 
 import weakref
@@ -15,8 +15,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from topoopt.base.arrays import Floats, Ints, entries_of, grouped, numbered, owners
 from topoopt.routing import Fabric
@@ -31,7 +29,7 @@ from topoopt.workloads.pipelined_step import PipelinedStep
 
 Labels = NDArray[np.uint64]
 ROUNDS = 2
-"""Times that links are told apart by what is sent over them, and that by its links."""
+"""Rounds of refinement: links differ by the transfers over them, and transfers by their links."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +182,7 @@ class _Entries:
     busy_s : float64 array, shape (rows,)
         Time for which the flow alone holds the link.
     fixed : uint64 array, shape (rows,)
-        Label of that time, and of what the flow takes before and after it.
+        Label of that time, and of the delays before and after it.
     """
 
     sample: _Sample
@@ -205,6 +203,9 @@ class _Entries:
 
     def joined(self, block: Ints) -> Ints:
         """Return the blocks with those joined that share a link before synchronizations, shape (replicas,)."""
+        from scipy.sparse import coo_array  # noqa: PLC0415 - slow to import
+        from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - slow to import
+
         mine = self.sample.replica[self.task] >= 0
         count = int(block.max()) + 1
         rows = block[self.sample.replica[self.task[mine]]], count + self.link[mine]
@@ -282,7 +283,7 @@ def _everything_once(step: PipelinedStep) -> _Sample:
     columns: list[tuple[Ints, ...]] = [(np.zeros(0, np.int64),) * 4]
 
     def note(first: int, key: object, replica: Ints | int, times: int) -> None:
-        """Note the tasks from the first one on: what they are, in which replica, and how often."""
+        """Note the tasks from the first one on: their kind, their replica, and their number."""
         who = np.broadcast_to(replica, draft.count - first)
         place = np.arange(len(who)) - np.searchsorted(who, who)
         kind = known.setdefault(key, len(known))
@@ -327,6 +328,9 @@ def _everything_once(step: PipelinedStep) -> _Sample:
 
 def _blocks(step: PipelinedStep) -> Ints:
     """Return the block of each replica: those that share servers, or exchange data in passes, are in the same one."""
+    from scipy.sparse import coo_array  # noqa: PLC0415 - slow to import
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - slow to import
+
     replicas = np.arange(step.replicas)
     server = np.moveaxis(step.part_servers, 1, 2).ravel() + step.replicas
     pairs = [(np.tile(replicas, len(server) // step.replicas), server)]

@@ -37,9 +37,8 @@ function columnsOf(answer) {
   ].filter(([, of]) => answer.fabrics.some((row) => ![unknown, ""].includes(of(row))));
 }
 
-/* All results with all digits, for a spreadsheet. */
-export function resultsCsv(answer) {
+/* All results with all digits, as rows for a spreadsheet. */
+export function resultRows(answer) {
   const names = ["fabric", "title", "description", "iteration_time_s", "estimated_s", "gap", "cost_usd", "power_w", "usd_per_hour", "usd_per_unit", "server_bandwidth_bps", "configuration", "on_front"];
-  const quoted = (value) => (value === null ? "" : /[",\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value));
-  return [names, ...answer.fabrics.map((row) => names.map((name) => quoted(row[name])))].map((row) => row.join(",")).join("\n") + "\n";
+  return [names, ...answer.fabrics.map((row) => names.map((name) => row[name]))];
 }

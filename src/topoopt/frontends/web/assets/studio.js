@@ -1,8 +1,8 @@
 /* The page: asks whenever a field changes, and shows the answer; what goes wrong is said where it is. */
 import { Gone, Refused, estimate, get } from "./api.js";
 import { Kept, bestOf } from "./kept.js";
-import { drawChoices, drawNumbers, resultsCsv } from "./fabrics.js";
-import { saveCharts, saveText } from "./charts/save.js";
+import { drawChoices, drawNumbers, resultRows } from "./fabrics.js";
+import { saveCharts, saveRows } from "./charts/save.js";
 import { dollars, element, percent, seconds } from "./numbers.js";
 import { Pictures } from "./pictures.js";
 import { Question } from "./question.js";
@@ -169,7 +169,7 @@ async function start() {
   addEventListener("popstate", reopen);
   $("link").addEventListener("click", () => copy($("link"), location.href));
   $("copy").addEventListener("click", () => copy($("copy"), answer.command));
-  $("csv").addEventListener("click", () => saveText("results.csv", resultsCsv(answer), "text/csv"));
+  $("csv").addEventListener("click", () => saveRows("results.csv", resultRows(answer)));
   for (const name of ["pareto", "parts"]) saveCharts($(`${name}-files`), name, () => $(name).querySelector("svg.drawing"));
   await kept.fromAddress();
   reopen();

@@ -1,16 +1,16 @@
-/* A matrix as colors, row 0 on top: viridis, from the color of the page to what stands out from it. */
+/* A matrix as colors, row 0 on top: one hue, from the color of the page to what stands out from it. */
 import { follow } from "./hover.js";
 import { isDark, shape, widthOf } from "./svg.js";
 import { logTicks, niceTicks, said, tickTexts } from "./units.js";
 
-const VIRIDIS = ["#440154", "#482878", "#3e4a89", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6dcd59", "#b4de2c", "#fde725"];
+const SHADES = ["#08306b", "#08519c", "#2171b5", "#4292c6", "#6baed6", "#9ecae1", "#c6dbef", "#deebf7"];
 const LEVELS = 40;
 
 /* The color of a share from 0 to 1. */
-export function viridis(share) {
-  const place = Math.min(Math.max(share, 0), 1) * (VIRIDIS.length - 1), low = Math.min(Math.floor(place), VIRIDIS.length - 2);
+export function shade(share) {
+  const place = Math.min(Math.max(share, 0), 1) * (SHADES.length - 1), low = Math.min(Math.floor(place), SHADES.length - 2);
   const channel = (color, at) => parseInt(color.slice(at, at + 2), 16);
-  const mixed = [1, 3, 5].map((at) => Math.round(channel(VIRIDIS[low], at) + (place - low) * (channel(VIRIDIS[low + 1], at) - channel(VIRIDIS[low], at))));
+  const mixed = [1, 3, 5].map((at) => Math.round(channel(SHADES[low], at) + (place - low) * (channel(SHADES[low + 1], at) - channel(SHADES[low], at))));
   return `rgb(${mixed.join(" ")})`;
 }
 
@@ -28,7 +28,7 @@ export function drawHeatmap(place, svg, figure, state, width) {
   const present = rows.flat().filter((one) => one !== null && one !== 0 && (!figure.log || one > 0)).map((one) => one * unit);
   const most = present.length ? Math.max(...present) : 1, least = figure.log ? Math.min(...present) : Math.min(0, ...present);
   const share = (one) => (figure.log ? Math.log(one / least) / Math.log(most / least) : (one - least) / (most - least || 1));
-  const color = (part) => viridis(isDark() ? part : 1 - part);
+  const color = (part) => shade(isDark() ? part : 1 - part);
   const paths = Array.from({ length: LEVELS + 1 }, () => "");
   rows.forEach((row, down_) => row.forEach((one, over) => {
     if (one === null || one === 0 || (figure.log && one < 0)) return;

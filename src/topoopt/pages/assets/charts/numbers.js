@@ -22,8 +22,11 @@ const ROWS = {
   stages: (figure) => [["stage", "busy"], ...figure.stages.map((one) => [`${one.name}: ${one.lines.join("; ")}`, said(one.busy_s, "s")])],
 };
 
+/* The points of a figure as rows, the first with the headings; none of a drawing without points. */
+export function rowsOf(figure) { return ROWS[figure.kind]?.(figure) ?? []; }
+
 export function addNumbers(place, figure) {
-  const all = ROWS[figure.kind]?.(figure) ?? [];
+  const all = rowsOf(figure);
   if (all.length < 2 || all.length > MOST) return;
   const details = element("details", "", null, "numbers");
   element("summary", "The numbers", details);

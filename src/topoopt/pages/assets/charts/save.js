@@ -22,13 +22,17 @@ function save(name, blob) {
   URL.revokeObjectURL(link.href);
 }
 
-export function saveText(name, text, type) { save(name, new Blob([text], { type })); }
+/* Rows of cells as a file of comma-separated values. */
+export function saveRows(name, rows) {
+  const quoted = (cell) => (cell === null || cell === undefined ? "" : /[",\n]/.test(String(cell)) ? `"${String(cell).replaceAll('"', '""')}"` : String(cell));
+  save(name, new Blob([rows.map((row) => `${row.map(quoted).join(",")}\n`).join("")], { type: "text/csv" }));
+}
 
-export function saveDrawing(name, svg) { save(`${name}.svg`, styled(svg)); }
+function saveDrawing(name, svg) { save(`${name}.svg`, styled(svg)); }
 
 const SHARP = 2; /* points of a picture for one of the page */
 
-export async function savePicture(name, svg) {
+async function savePicture(name, svg) {
   const image = new Image(), canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [SHARP * svg.clientWidth, SHARP * svg.clientHeight];
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(await styled(svg).text())}`;
@@ -40,14 +44,15 @@ export async function savePicture(name, svg) {
   canvas.toBlob((blob) => save(`${name}.png`, blob));
 }
 
-/* Buttons below a chart that save it; `drawing` returns what is drawn when one is pressed. */
-export function saveCharts(place, name, drawing) {
-  for (const [text, how] of [["SVG", saveDrawing], ["PNG", savePicture]]) {
+/* Buttons that save a chart; `drawing` returns what is drawn when one is pressed, `rows` its numbers, where it has any. */
+export function saveCharts(place, name, drawing, rows = null) {
+  const ways = [["SVG", saveDrawing], ["PNG", savePicture], ...(rows ? [["CSV", () => saveRows(`${name}.csv`, rows())]] : [])];
+  for (const [text, how] of ways) {
     const button = document.createElement("button");
     button.type = "button";
     button.className = "save";
     button.textContent = text;
-    button.setAttribute("aria-label", `Save the chart as ${text}`);
+    button.setAttribute("aria-label", `Save as ${text}: ${name}`);
     button.addEventListener("click", () => how(name, drawing()));
     place.append(button);
   }

@@ -1,5 +1,5 @@
 /* A topology of many servers: who is linked with whom as a matrix, and each ring cut open and laid in rows. */
-import { viridis } from "./heatmap.js";
+import { shade } from "./heatmap.js";
 import { networkDrawing, networkPanel } from "./network_panel.js";
 import { colorOf, element, isDark, shape, widthOf } from "./svg.js";
 import { niceTicks } from "./units.js";
@@ -47,7 +47,7 @@ function adjacency(svg, figure, width) {
   const of = new Map();
   figure.rings.forEach((ring, index) => ring.cables.forEach(([a, b]) => { of.set(`${a}-${b}`, index); of.set(`${b}-${a}`, index); }));
   const marks = figure.rings.map(() => "");
-  for (const [src, dst] of figure.links) marks[of.get(`${src}-${dst}`) ?? figure.rings.length - 1] += `M${middle(dst, left).toFixed(1)} ${middle(src, top).toFixed(1)}h0`;
+  for (const [src, dst] of figure.links) marks[of.get(`${src}-${dst}`) ?? figure.rings.length - 1] += `M${middle(dst, left).toFixed(1)} ${middle(src, top).toFixed(1)}h.01`;
   const paths = marks.map((d, index) => {
     const path = shape("path", { d, class: "link", "stroke-width": Math.max(cell, LEAST_MARK) }, svg);
     path.style.stroke = colorOf(figure.rings[index].color);
@@ -89,7 +89,7 @@ function ringRows(net, figure, width) {
   columns = Math.min(columns, longest);
   for (const whole of [128, 64, 32, 16]) if (columns >= whole) { columns = whole * Math.floor(columns / whole); break; }
   const cell = Math.min(room / columns, numbered ? 44 : 14), height = numbered ? 19 : 10;
-  const shown_ = isDark() ? (share) => viridis(0.25 + 0.7 * share) : (share) => viridis(0.95 - 0.7 * share);
+  const shown_ = isDark() ? (share) => shade(0.25 + 0.7 * share) : (share) => shade(0.95 - 0.7 * share);
   const cells = [];
   let y = 4;
   const groups = walks.map(({ name, color, walk, length }) => {
