@@ -12,6 +12,7 @@ from topoopt.jobs import TIGHT, is_tight, operators_of, transformer_of
 from topoopt.plans import Plan
 from topoopt.search.options import affordable
 from topoopt.search.starting_strategies import fullest_server
+from topoopt.simulation import APPROXIMATE
 from topoopt.topologies.wirings import DIRECTED_WARNING
 from topoopt.workloads import DeviceProfile, PartSize, part_samples, signature_of
 
@@ -22,7 +23,7 @@ def caveats(plan: Plan) -> tuple[str, ...]:
     sentences += ring_caveats(plan) + network_caveats(plan)
     if plan.job.cluster.links == "directed":
         sentences.append(DIRECTED_WARNING)
-    if plan.outcome.folded.endswith("exact"):
+    if plan.outcome.folded.endswith(APPROXIMATE):
         sentences.append(
             f"Times of this plan and of networks whose links replicas share: {plan.outcome.folded}."
         )

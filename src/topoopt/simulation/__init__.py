@@ -98,6 +98,7 @@ if TYPE_CHECKING:
     from topoopt.simulation.pipeline.steady import analytic_step as analytic_step
     from topoopt.simulation.pipeline.steady import simulated_flows as simulated_flows
     from topoopt.simulation.pipeline.task_graph import pipeline_task_graph as pipeline_task_graph
+    from topoopt.simulation.result import APPROXIMATE as APPROXIMATE
     from topoopt.simulation.result import CollectiveChoice as CollectiveChoice
     from topoopt.simulation.result import FlowTable as FlowTable
     from topoopt.simulation.result import Folded as Folded

@@ -157,6 +157,10 @@ class LeftOut:
     drift: float
 
 
+APPROXIMATE = "an approximation"
+"""End of the words about replicas whose times are not exact."""
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Folded:
     """Replicas of which only some were simulated.
@@ -183,9 +187,7 @@ class Folded:
         some = f"{self.simulated:,} of {self.replicas:,} replicas simulated"
         if self.exact:
             return f"{some}: the others do the same"
-        return (
-            f"{some}, those that wait longest for links; transfers of others go first there, an approximation"
-        )
+        return f"{some}, those that wait longest for links; transfers of others go first there, {APPROXIMATE}"
 
 
 ROUNDING = 1e-12

@@ -69,8 +69,8 @@ def test_what_is_too_slow_is_broken_off_with_a_time_that_it_takes_at_least(
 
 def test_few_micro_batches_are_all_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(steady, "MANY_FLOWS", 100)
-    step = pipeline(4, 2, 16, equal_chunks(4, 1.0, 2.0, 5 * MB))
-    assert analytic_step(step, own_links(8)) is None
+    step = pipeline(4, 1, 16, equal_chunks(4, 1.0, 2.0, 5 * MB))
+    assert analytic_step(step, own_links(4)) is None
 
 
 @pytest.mark.parametrize("name", ["equal stages", "interleaved", "one stage"])
