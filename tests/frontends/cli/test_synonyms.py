@@ -14,7 +14,7 @@ from topoopt.schema.words.synonyms import SYNONYMS
 
 KNOWN = {
     word
-    for vocabulary in vars(words).values()
+    for vocabulary in (getattr(words, name) for name in words.__all__)
     if hasattr(vocabulary, "__annotations__") and hasattr(vocabulary, "__total__")
     for word in vocabulary.__annotations__
 }
