@@ -53,6 +53,7 @@ format: $(DEV) ## Bring the code into shape.
 fuzz: $(DEV) ## Spoil files and flags in 10,000 ways; each must end in an answer or in one line. CASES=… SEED=…
 	@$(BIN)/python -m fuzz.run --jobs $(JOBS) --cases $(or $(CASES),10000) --seed $(or $(SEED),1)
 	@$(BIN)/python -m fuzz.second $(or $(SEED),1) 30
+	@$(BIN)/python -m fuzz.kills --kills $(or $(KILLS),100) --seed $(or $(SEED),1)
 
 same: $(DEV) ## Compare the answers of hundreds of commands with those of the commit in same/BASE. BASE=… ONLY=…
 	@$(BIN)/python -m same.run --jobs $(JOBS) $(if $(BASE),--base $(BASE)) $(if $(ONLY),--only "$(ONLY)")

@@ -1,9 +1,11 @@
 """The flow simulator on the authors' task graphs: one job of 16 or of 128 servers, and four jobs on one fat-tree."""
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.figure import Figure, best_cpu_seconds
+import topoopt
+from benchmarks.figure import Figure, best_cpu_seconds, cpu_seconds
 from topoopt.finder import FabricRequest, FabricShape, build_fabric
 from topoopt.routing import Fabric
 from topoopt.simulation import (
@@ -23,6 +25,8 @@ BANDWIDTH_BPS = 100e9
 ORIGINAL = "FlexNetPacket: packets; its fastest run at 16 servers, the same graph and fabric at 128"
 JOBS = ("100vgg_16", "100dlrm_16", "100candle_16", "100dlrm_16")
 TREE_SERVERS, TREE_ARITY = 432, 12
+PLANS_S = {16: 0.1, 64: 1.0, 256: 5.0}
+"""Servers of a plan of DLRM, and CPU seconds that its default simulation may take."""
 
 
 def graph(name: str) -> TaskGraph:
@@ -53,6 +57,18 @@ def figures() -> Iterator[Figure]:
         seconds = best_cpu_seconds(lambda: simulate("flow", job, fabric))  # noqa: B023
         yield Figure(f"flow, {name}, {where}", seconds, "CPU s", limit, False, original, ORIGINAL)
     yield from four_jobs()
+    yield from growth()
+
+
+def growth() -> Iterator[Figure]:
+    """Default simulations of plans of DLRM, and the exponent of their growth with the servers."""
+    seconds = []
+    for servers, limit in PLANS_S.items():
+        plan = topoopt.plan("dlrm", servers=servers, degree=4, bandwidth="100Gbps", budget=50, fabrics=())
+        seconds.append(cpu_seconds(plan.simulate))
+        yield Figure(f"simulate, plan of DLRM on {servers} servers", seconds[-1], "CPU s", limit)
+    exponent = math.log(seconds[-1] / seconds[0]) / math.log(max(PLANS_S) / min(PLANS_S))
+    yield Figure("exponent of that, from 16 servers on", exponent, "", 1.2)
 
 
 def four_jobs() -> Iterator[Figure]:

@@ -57,7 +57,7 @@ def test_those_behind_take_strategy_and_wiring_of_the_best(
 
 def test_a_chain_that_began_badly_ends_where_the_other_one_is(small_job: MakeJob) -> None:
     """Two chains without a move of their own: one begins at the fastest start, the other at the slowest."""
-    job, options = small_job(12, batch=8), SearchOptions(budget=8, chains=2)
+    job, options = small_job(12, batch=8), SearchOptions(budget=8, chains=2, rounds=1000)
     rows = sorted(simulated_starts(job, options), key=lambda row: row.time_s)
     begin = [Beginning(row.strategy, (row.rules,)) for row in (rows[0], rows[-1])]
     alone = [run_chains(job, replace(options, chains=1, budget=4), beginnings=[one]).best for one in begin]
@@ -68,12 +68,24 @@ def test_a_chain_that_began_badly_ends_where_the_other_one_is(small_job: MakeJob
 
 
 def test_rounds_take_the_wirings_by_turns_and_share_the_budget(small_job: MakeJob) -> None:
-    job, options = small_job(8, batch=8), SearchOptions(rounds=3)
+    job, options = small_job(8, batch=8), SearchOptions(rounds=200)
     wirings = (FinderRules("by-group"), FinderRules("all-to-allreduce"))
     chain = Chain(data_parallel(operators_of(job).graph, 8), 31, np.random.default_rng(0), wirings)
     while not chain.over:
         chain = next_round(job, options, chain)
-    assert [row.rules for row in chain.rounds] == [wirings[0], wirings[1], wirings[0]][: len(chain.rounds)]
-    assert [row.proposals for row in chain.rounds] == [10, 10, 11][: len(chain.rounds)]
+    assert [row.rules for row in chain.rounds] == [*wirings, *wirings][: len(chain.rounds)]
+    assert [row.proposals for row in chain.rounds] == [10, 10, 10, 1][: len(chain.rounds)]
     assert chain.answer.proposals == chain.made <= 31
     assert chain.answer.time_s == min(row.time_s for row in chain.rounds)
+
+
+def test_a_search_with_a_larger_budget_begins_like_one_with_a_smaller(small_job: MakeJob) -> None:
+    job, options = small_job(12, degree=3, batch=8), SearchOptions(rounds=40)
+    chains = [
+        Chain(data_parallel(operators_of(job).graph, 12), budget, np.random.default_rng(0))
+        for budget in (150, 300)
+    ]
+    for _ in range(3):  # rounds of 50
+        chains = [next_round(job, options, chain) for chain in chains]
+    few, many = ([(row.strategy, row.convergence) for row in chain.rounds] for chain in chains)
+    assert few == many

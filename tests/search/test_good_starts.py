@@ -2,13 +2,18 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from tests.search.conftest import small_graph
 from topoopt.catalog import ClusterSpec
 from topoopt.finder.fabric_request import GROUPS_BY_FAMILY
 from topoopt.jobs import AUTO_BUCKET, Job, JobSettings, make_job, operators_of
+from topoopt.plans import Plan
 from topoopt.search import SearchOptions, alternating_optimization, make_plan
 from topoopt.search.alternating_optimization import Beginning, run_chains
 from topoopt.search.candidates.candidate import simulated
@@ -17,15 +22,19 @@ from topoopt.search.starting_strategies import (
     fits,
     layers_of,
     parts_of,
+    plain_shape,
     split_layers,
     split_tables,
     tensor_parallel_starts,
 )
+from topoopt.search.strategy_pool import MOST, strategy_pool
 from topoopt.workloads import load_model
 from topoopt.workloads.strategy import OperatorSplit, data_parallel
 
 MakeJob = Callable[..., Job]
 STRIDES = SearchOptions(wirings="strides")
+NOT_SLOWER = 1.01
+"""Factor by which first come, first served may make what has more of something slower."""
 
 
 def zoo_job(model: str, servers: int, **settings: Any) -> Job:
@@ -66,7 +75,7 @@ def test_data_parallelism_comes_first_and_all_are_simulated(small_job: MakeJob) 
 
 def test_strides_are_those_of_groups_too(small_job: MakeJob) -> None:
     """Lifted rings of groups are no strides: they are there only where any wiring may be."""
-    job = small_job(12, batch=8)
+    job = small_job(12, batch=64)
     for options, lifted in ((STRIDES, False), (SearchOptions(), True)):
         rows = [row for row in simulated_starts(job, options) if row.rules.degree_split in GROUPS_BY_FAMILY]
         assert rows
@@ -158,3 +167,58 @@ def test_what_was_found_by_hand_is_found(
     assert plan.wiring.over_strides >= 0
     if options is STRIDES:
         assert (plan.wiring.family, plan.wiring.over_strides) == ("strides", 0)
+
+
+def test_the_pool_depends_on_no_network_and_not_on_the_seed(small_job: MakeJob) -> None:
+    """The same strategies for all ports, bandwidths, seeds and buckets; more budget searches longer for it."""
+    job, options = small_job(8, degree=2), SearchOptions(budget=100)
+    pool = strategy_pool(job, options)
+    faster = replace(job.cluster, degree=4, link_bandwidth_bps=25e9)
+    other = make_job(operators_of(job).graph, faster, replace(job.settings, bucket_bytes=0))
+    assert 3 < len(pool) == len(set(pool)) <= MOST
+    assert strategy_pool(other, replace(options, seed=1)) is pool
+    assert strategy_pool(job, replace(options, starts="uniform")) == ()
+    assert {split.parts for row in pool for split in row.splits[2:]} > {8}  # layers on fewer servers, too
+
+
+def test_shapes_move_layers_to_fewer_servers_and_branches_apart(small_job: MakeJob) -> None:
+    job = small_job(8)
+    shape = replace(plain_shape(job), batch=2, channel=2, dims=("in", "out"), columns=2, places=4)
+    assert shape.of(job).splits == (
+        OperatorSplit(1, 0, 2, "columns"),
+        OperatorSplit(1, 2, 2, "columns"),
+        OperatorSplit(2, 0, 2, "in"),  # the branch below
+        OperatorSplit(8),  # a concatenation
+        OperatorSplit(2, 1, 2, "in"),
+        OperatorSplit(2, 1, 2, "out"),
+    )
+    assert plain_shape(job).of(job) == data_parallel(operators_of(job).graph, 8)
+
+
+@settings(max_examples=1)
+@given(
+    st.sampled_from([6, 8, 9, 12]), st.integers(2, 3), st.sampled_from([25e9, 50e9]), st.sampled_from([8, 64])
+)
+def test_more_of_anything_makes_no_plan_slower(servers: int, degree: int, bps: float, batch: int) -> None:
+    """More bandwidth, ports, budget or baselines; the seed decides little, and the bound over strategies holds."""
+    cluster, options = ClusterSpec(servers, degree, bps), SearchOptions(budget=400, baseline_budget=100)
+
+    def plan_of(options: SearchOptions, fabrics: tuple[str, ...] = (), **changes: Any) -> Plan:
+        job = make_job(small_graph(batch), replace(cluster, **changes), JobSettings(memory_check="off"))
+        return make_plan(job, options, fabrics=fabrics, weigh_routes=False)
+
+    first = plan_of(options)
+    least_s = first.bounds.any_strategy_s
+    beside = plan_of(options, ("ideal-switch",))
+    assert beside.outcome.iteration_time_s == first.outcome.iteration_time_s
+    others = [
+        plan_of(options, link_bandwidth_bps=1.25 * bps),
+        plan_of(options, degree=degree + 1),
+        plan_of(replace(options, budget=800)),
+        plan_of(replace(options, seed=1)),
+    ]
+    times_s = [row.outcome.iteration_time_s for row in others]
+    assert max(times_s) <= NOT_SLOWER * first.outcome.iteration_time_s
+    switch_s = beside.baselines[0].outcome.iteration_time_s
+    assert switch_s <= NOT_SLOWER * first.outcome.iteration_time_s
+    assert 0 < least_s <= min(first.outcome.iteration_time_s, switch_s, *times_s[2:])

@@ -5,6 +5,7 @@ import pytest
 from topoopt.catalog import ClusterSpec
 from topoopt.jobs import JobRequest, JobSettings, make_job
 from topoopt.search import SearchOptions, closed_form_s, computing_bound_s, job_of, make_plan
+from topoopt.search.bounds.strategy_bound import strategy_bound_s
 from topoopt.workloads import load_model
 
 OPTIONS = SearchOptions(budget=60, chains=1, rounds=1, baseline_budget=30)
@@ -18,6 +19,7 @@ def test_no_plan_of_operators_takes_less_than_they_compute(model: str) -> None:
     plan = make_plan(job, OPTIONS, fabrics=FABRICS, weigh_routes=False)
     times_s = [plan.outcome.iteration_time_s, *(row.outcome.iteration_time_s for row in plan.baselines)]
     assert 0 < bound_s <= min(times_s)
+    assert plan.bounds.any_strategy_s == strategy_bound_s(job) <= min(times_s)
 
 
 def test_the_bound_is_what_a_network_without_limits_leaves_of_layers_that_split_evenly() -> None:

@@ -90,7 +90,7 @@ def test_interrupting_keeps_the_best_so_far(small_job: MakeJob) -> None:
         if len(made) == 3:
             raise KeyboardInterrupt
 
-    result = run_chains(small_job(8), SearchOptions(budget=8000, chains=4), stop)
+    result = run_chains(small_job(8), SearchOptions(budget=8000, chains=2), stop)
     assert {row.stopped_because for row in result.answers} == {"interrupted"}
     assert len(times_s(result)) == 2  # the first chain had done its round of 500, the second half of it
     assert result.proposals < 1000

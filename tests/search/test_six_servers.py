@@ -12,7 +12,9 @@ from topoopt.jobs import Job, JobSettings, job_traffic, make_job, operators_of
 from topoopt.search import SearchOptions, make_plan, simulated
 from topoopt.search.alternating_optimization import fixed_fabric, run_chains, search_released
 from topoopt.search.candidates.candidate import fabric_for, with_rings
+from topoopt.search.port_estimate import PortNetwork, port_problem
 from topoopt.search.proposals.mcmc import SearchProblem, make_problem
+from topoopt.search.strategy_pool import strategy_pool
 from topoopt.workloads import Operator, OperatorGraph, Weight
 from topoopt.workloads.strategy import OperatorSplit, data_parallel
 
@@ -72,6 +74,19 @@ def test_on_a_fixed_fabric(batch: int) -> None:
     for seed in range(2):
         found = fixed_fabric(job, fabric, SearchOptions(), 3000, np.random.default_rng(seed), (start,))
         assert found.time_s == min(times_s) < 0.5 * problem.iteration_time_s(start)
+
+
+@pytest.mark.parametrize("server_bps", [50e9, 300e9])
+def test_the_pool_holds_the_best_of_all_strategies_on_a_switch(server_bps: float) -> None:
+    """Of all 14,112, on bandwidths that the pool was not searched on."""
+    job = three_operators(1024, 512, "batch out in rows columns")
+    problem = port_problem(job, PortNetwork(1, 1, server_bps, 1e-6, 2))
+    state, times_s = problem.state(data_parallel(operators_of(job).graph, SERVERS)), []
+    for config in every_configuration(problem):
+        state.config[:] = config
+        times_s.append(problem.evaluate(state))
+    found_s = min(problem.iteration_time_s(row) for row in strategy_pool(job, SearchOptions()))
+    assert min(times_s) <= found_s <= 1.01 * min(times_s)
 
 
 def best_with_own_topology(job: Job, options: SearchOptions) -> tuple[float, float]:

@@ -130,7 +130,7 @@ def decimal_hint(value: object) -> str:
 
 
 def refuse_repeated(word: str, values: Sequence[object]) -> None:
-    """Refuse a list with a value that stands twice."""
+    """Refuse a list in which a value is given twice."""
     for place, value in enumerate(values):
         if value in values[:place]:
             raise InvalidInput(f"{word}: {shown(value)} stands twice; name each once")

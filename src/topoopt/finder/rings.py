@@ -198,13 +198,18 @@ def tours(topology: Topology, routes: Routes, members: Ints, limit: int, seed: i
 
 def _lay(routes: Routes, members: Ints, order: Ints, hops: Ints32, loads: _Loads) -> Ring:
     """Return the ring that visits the members in this order, over the least loaded of the shortest paths."""
-    visited = members[order].tolist()
-    direct = hops[order, np.roll(order, -1)] == 1
+    after = np.roll(order, -1)
+    visited, far = members[order].tolist(), np.flatnonzero(hops[order, after] != 1)
+    rows = path_arrays(routes, members[order[far]], members[after[far]])
+    paths, ends = (
+        rows.listed(),
+        dict(zip(far.tolist(), itertools.pairwise(rows.path_first.tolist()), strict=True)),
+    )
     walk: list[int] = []
-    for i, (src, dst) in enumerate(zip(visited, [*visited[1:], visited[0]], strict=True)):
+    for i, src in enumerate(visited):
         walk.append(src)
-        if not direct[i]:
-            path = min(routes.paths(src, dst), key=lambda path: (path.hops, _most_walked(loads, path)))
+        if i in ends:
+            path = min(paths[slice(*ends[i])], key=lambda path: (path.hops, _most_walked(loads, path)))
             walk.extend(path.nodes[1:-1])
     return Ring(0, tuple(walk), tuple(visited))
 

@@ -17,6 +17,7 @@ _RANKS = ((50, "median"), (99, "99%"), (100, "slowest"))
 DIGITS = 6
 """Digits of a time, so that runs can be compared: ``210.418 ms``."""
 
+_SPLITS = {"spread": "", "paths": ", a flow for each path", "one": ", each transfer on one path"}
 Entries = dict[str, str]
 
 
@@ -49,10 +50,10 @@ def simulation_page(run: Simulation) -> Page:
     return Page(
         "simulation",
         f"{run.name} on {run.fabric.name}",
-        f"An iteration takes {time} by the {run.result.simulator} simulator; {exposed} of it is communication that "
-        "compute cannot hide.",
+        f"An iteration takes {time} by the {run.result.simulator} simulator{_paths(run)}; {exposed} of it is "
+        "communication that compute cannot hide.",
         (
-            Tile("Iteration time", time, f"{run.result.simulator} simulator"),
+            Tile("Iteration time", time, f"{run.result.simulator} simulator{_paths(run)}"),
             Tile("Exposed communication", exposed),
             Tile("Bandwidth tax", f"{run.result.bandwidth_tax:.3f}"),
         ),
@@ -71,7 +72,12 @@ def _how(run: Simulation) -> str:
     if run.result.options.aggressiveness is not None:
         transport = ", shared as by MLTCP"
     compat = "" if options.compat == "none" else f", as {options.compat}"
-    return f"{run.result.simulator}{transport}{compat}"
+    return f"{run.result.simulator}{_paths(run)}{transport}{compat}"
+
+
+def _paths(run: Simulation) -> str:
+    """Return how transfers use their paths, where a simulator of flows does not spread them over all."""
+    return "" if run.result.packet is not None else _SPLITS[run.result.options.split]
 
 
 def _times(run: Simulation) -> Entries:

@@ -155,6 +155,7 @@ class RoutingPart(Strict):
 
 
 _ALGORITHMS: Any = Field(default={}, description="collectives by algorithm, where not all are rings")
+_FOLDED: Any = Field(default="", description="which replicas were simulated, where not all were")
 RECOMMENDED: Any = Field(default=None, description="label of the network to buy; null without prices")
 _ON_FRONT: Any = Field(
     default=None,
@@ -180,7 +181,7 @@ class OutcomePart(Strict):
     link_bytes_max: Amount
     bandwidth_tax: Amount
     algorithms: dict[str, Count] = _ALGORITHMS
-    folded: str = Field(default="", description="which replicas were simulated, where not all were")
+    folded: str = _FOLDED
 
 
 class OnFabricPart(OutcomePart):
@@ -329,6 +330,7 @@ class PlanFile(Strict):
     exposed_communication_s: float
     simulator: str
     algorithms: dict[str, Count] = _ALGORITHMS
+    folded: str = _FOLDED
     data_parallel: Outcome
     allreduce_bytes: Count
     mp_bytes: Count

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from topoopt.base.arrays import Ints, Ints32
+from topoopt.base.arrays import Ints, Ints32, entries_of, pointer
 from topoopt.base.errors import InvalidInput
-from topoopt.routing.pair_links import PairLinks
+from topoopt.routing.pair_links import PairLinks, joined_pairs
 from topoopt.routing.pair_links_kernel import Walk, ecmp_shares, equal_paths
 from topoopt.routing.routes import Path, PathArrays, connection_uniform, paths_of_pair, trees_of_pairs
 from topoopt.schema.files import Count, Number
@@ -69,7 +69,16 @@ class EcmpRoutes:
         return PathArrays(path_first, node_first, nodes[: node_first[-1]], weight[:count])
 
     def pair_links(self, src: Ints, dst: Ints) -> PairLinks:
-        """Return the links of many pairs."""
+        """Return the links of many pairs, those to some destinations at a time."""
+        ends, every = np.unique(dst), max(_TREES_AT_ONCE // self.topology.nodes, 1)
+        if len(ends) > every:
+            order = np.argsort(dst, kind="stable")
+            blocks = np.split(order, np.searchsorted(dst[order], ends[every::every]))
+            rows = joined_pairs([self.pair_links(src[one], dst[one]) for one in blocks])
+            entry, _ = entries_of(rows.pair_first, np.argsort(order, kind="stable"))
+            sizes = np.empty(len(order), np.int64)
+            sizes[order] = np.diff(rows.pair_first)
+            return PairLinks(pointer(sizes), rows.link[entry], rows.share[entry])
         topology, (trees, row, src, dst) = self.topology, trees_of_pairs(self.topology, src, dst)
         links, nodes = len(topology), topology.nodes
         room = max(4 * len(src), 2 * links)
@@ -95,6 +104,10 @@ class EcmpRoutes:
         ports = self.topology.ports[nearer]
         for link, part in zip(nearer, ports / ports.sum(), strict=True):
             yield from self._walk((*nodes, int(self.topology.dst[link])), weight * float(part), to)
+
+
+_TREES_AT_ONCE = 1 << 24
+"""Nodes of all trees at a time, 16 bytes each."""
 
 
 @lru_cache(maxsize=2048)

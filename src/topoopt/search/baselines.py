@@ -66,7 +66,7 @@ MANY, MOST_PROMISING, FEWER_PROMISING = 64, 4, 2
 """Strategies that are simulated on each fabric, the fastest by the estimate of the search's kernel, and fewer above a
 number of servers: over a second of CPU time each for 1,024."""
 NEAR_FASTEST = 1.05
-"""Factor of the least estimate up to which the second is simulated, too."""
+"""Factor of the least estimate up to which others are simulated, too."""
 Built = tuple[Sizing, Fabric]
 
 
@@ -79,22 +79,24 @@ def search_baselines(
     fidelity: Fidelity = ANALYTIC,
     on_progress: Progress = silent,
 ) -> list[tuple[Baseline, Fabric]]:
-    """Search a strategy for each baseline; the best of each is tried on all, as are the ``starts``.
+    """Search a strategy for each baseline from the job's pool; the best of each, and of the pool, is tried on all.
 
     Rows come with their fabrics, whose routes are balanced where that makes the job faster, as those of a plan are.
 
     On changing circuits with more than :data:`LARGEST_TO_TRY_ALL` servers, only strategies found by the search
-    count. With more than :data:`~topoopt.search.options.LARGEST_FOR_ALL`, nothing is searched, and the ``starts``
-    are tried.
+    count. With more than :data:`~topoopt.search.options.LARGEST_FOR_ALL`, or without a budget for baselines, nothing
+    is searched, and the ``starts`` are tried.
     """
-    pool = strategy_pool(job, options) if job.cluster.servers <= LARGEST_FOR_ALL else ()
+    searched = options.baseline_budget and job.cluster.servers <= LARGEST_FOR_ALL
+    pool = strategy_pool(job, options) if searched else ()
     trials, starts = list[_Trial](), tuple(dict.fromkeys((*starts[::-1], *pool)))
     for index, (rule, fabric) in enumerate(built):
         on_progress(f"searching for {rule.fabric}", index, len(built))
         trials.append(_searched(job, rule, fabric, options, prices, starts, fidelity))
+    _try_all(trials, [trial.promising(starts) for trial in trials])
     # What is good on one fabric may be better than what the search has found on another.
-    everywhere = tuple(dict.fromkeys((*starts, *(trial.found.strategy for trial in trials))))
-    _try_all(trials, [trial.promising(everywhere) for trial in trials])
+    everywhere = tuple(dict.fromkeys(trial.best for trial in trials))
+    _try_all(trials, [trial.near(everywhere) for trial in trials])
     return as_many_as_fit(methodcaller("row", prices, options.balance), trials, job.cluster.servers)
 
 
@@ -110,21 +112,31 @@ class _Trial:
     outcomes: dict[ParallelStrategy, Outcome] = field(default_factory=dict)
     order: list[ParallelStrategy] = field(default_factory=list)
 
+    @property
+    def others_allowed(self) -> bool:
+        """Whether strategies found elsewhere are tried."""
+        return self.fabric.reconfiguration is None or self.job.cluster.servers <= LARGEST_TO_TRY_ALL
+
     def allowed(self, others: Sequence[ParallelStrategy]) -> list[ParallelStrategy]:
         """Return the strategies found and, where allowed, the others."""
-        changing = self.fabric.reconfiguration is not None
-        few = changing and self.job.cluster.servers > LARGEST_TO_TRY_ALL
-        return [self.found.strategy] if few else [self.found.strategy, *others]
+        return [self.found.strategy, *others] if self.others_allowed else [self.found.strategy]
 
-    def promising(self, others: Sequence[ParallelStrategy]) -> list[ParallelStrategy]:
-        """Return the strategies, found here or elsewhere, that the search's kernel estimates to be the fastest."""
+    def near(self, others: Sequence[ParallelStrategy]) -> list[ParallelStrategy]:
+        """Return the strategies, found here or elsewhere, that may be the fastest, the best estimate first."""
         allowed = list(dict.fromkeys(self.allowed(others)))
-        if self.problem is None or len(allowed) <= FEWER_PROMISING:
+        if self.problem is None or len(allowed) == 1:
             return allowed
         times_s = {strategy: self.problem.iteration_time_s(strategy) for strategy in allowed}
-        near = [strategy for strategy in allowed if times_s[strategy] <= NEAR_FASTEST * min(times_s.values())]
+        limit_s = NEAR_FASTEST * min(times_s.values())
+        return sorted((row for row in allowed if times_s[row] <= limit_s), key=times_s.__getitem__)
+
+    def promising(self, others: Sequence[ParallelStrategy]) -> list[ParallelStrategy]:
+        """Return the fastest by the estimate of the search's kernel, and the first of the others."""
+        rows = self.near(others)
+        if self.problem is None or not self.others_allowed:
+            return rows
         most = MOST_PROMISING if self.job.cluster.servers <= MANY else FEWER_PROMISING
-        return list(dict.fromkeys((*sorted(near, key=times_s.__getitem__)[:most], others[0])))
+        return list(dict.fromkeys((*rows[:most], others[0])))
 
     @property
     def best(self) -> ParallelStrategy:

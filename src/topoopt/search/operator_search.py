@@ -2,7 +2,7 @@
 
 A search starts from strategies with many changes at once, each on its own wirings and simulated. Single moves lead
 from data parallelism to the nearest local minimum only, and a fabric wired for one strategy makes all others slow.
-So the search starts with tables in columns, layers split in 2, 4 or 8 and parts of the layers, wired by several
+So the search starts with the strategies of the job's pool (:mod:`topoopt.search.strategy_pool`), wired by several
 degree splits. The time of a strategy behind one switch with all ports is a cheap bound for any wiring; for
 promising strategies, the wirings of least load are simulated.
 """
@@ -20,7 +20,7 @@ from topoopt.finder import FinderRules
 from topoopt.jobs import Job, job_traffic
 from topoopt.plans import SearchRecord
 from topoopt.routing import Fabric
-from topoopt.search.alternating_optimization import Beginning, forget_problems, run_chains
+from topoopt.search.alternating_optimization import Beginning, forget_problems, kept_problem, run_chains
 from topoopt.search.candidates.candidate import (
     WHOLE,
     Candidate,
@@ -84,8 +84,9 @@ Found = Callable[[Candidate], None]
 """Called with each candidate that was simulated."""
 SPLITS = ("proportional", "by-group-but-one", "by-group-but-two", "by-group")
 """Degree splits by which split layers are wired."""
-MOST_STRATEGIES, MOST_WIRED = 8, 3
-"""Strategies of the pool that are simulated, and wirings of each."""
+MOST_STRATEGIES, FEWER_STRATEGIES, MOST_WIRED = 8, 3, 3
+"""Strategies of the pool that are simulated, fewer above :data:`SMALL` servers, and wirings of each."""
+SMALL = 64
 LARGE = 256
 """Servers above which it is one strategy on one wiring: laying out one that is no circulant for the estimate takes
 seconds of 1,024."""
@@ -215,15 +216,24 @@ def _good_starts(job: Job, options: SearchOptions, plain: Candidate) -> Iterator
     hops = moore_average_hops(cluster.servers, cluster.degree, cluster.links)
     switch = PortNetwork(1, 1, cluster.server_bandwidth_bps, cluster.link_latency_s, 2)
     relayed = replace(switch, links=1, pool_hops=hops, ring_hops=1.0, group_hops=1.0)
-    problems = [port_problem(job, network) for network in (switch, relayed)]
+    problems = [port_problem(job, network) for network in (relayed, switch)]
     own = [strategy for problem in problems for strategy in refined(problem, pool, options.budget)]
     pool, ranked = tuple(dict.fromkeys((*own, *pool))), list[list[ParallelStrategy]]()
-    for problem in reversed(problems):  # the times left over are those of the switch
+    if cluster.servers <= LARGE:
+        problems.insert(0, kept_problem(job, plain.fabric, options.seed))
+    for problem in problems:
         least_s = {strategy: problem.iteration_time_s(strategy) for strategy in pool}
         ranked.append(sorted(pool, key=least_s.__getitem__))
-    most = MOST_STRATEGIES if cluster.servers <= LARGE else 1
+    if cluster.servers <= LARGE:
+        yield candidate_on(job, ranked[0][0], plain.fabric, options.rules, options.seed)
+    if cluster.servers > LARGEST_FOR_ALL:  # the links of all groups would be several GB
+        yield wired_candidate(job, ranked[-1][0], options.rules, options.seed)
+        return
+    most = (
+        MOST_STRATEGIES if cluster.servers <= SMALL else FEWER_STRATEGIES if cluster.servers <= LARGE else 1
+    )
     for strategy in list(dict.fromkeys(chain.from_iterable(zip(*ranked, strict=True))))[:most]:
-        if least_s[strategy] >= best_s:
+        if least_s[strategy] >= best_s:  # on the switch, the last of them
             continue
         for rules, fabric in _least_loaded(job, options, strategy):
             row = candidate_on(job, strategy, fabric, rules, options.seed)

@@ -34,8 +34,8 @@ class SearchOptions:
     degree_split, strides, damping, routing : str
         Rules of the topology finder, see :class:`topoopt.finder.FinderRules`.
     starts : str
-        ``many``: tables in columns, layers split by degrees and in parts, several wirings each; ``uniform``: layers
-        split uniformly, on the wiring of data parallelism.
+        ``many``: those of the pool of the job, on several wirings each; ``uniform``: layers split uniformly, on the
+        wiring of data parallelism.
     wirings : str
         Wirings to consider, for all servers and for groups: ``strides``, or ``any``.
     wiring : str
@@ -45,7 +45,7 @@ class SearchOptions:
     baseline_budget : int
         Proposals for each baseline fabric, but no more than ``budget``.
     rounds : int
-        Most alternations of a chain.
+        Alternations of a chain in 4,000 proposals of all; a larger budget has more of them.
     alpha_per_ms : float
         Temperature of the acceptance test; the authors use 1, and 0.2 for BERT.
     balance : bool

@@ -13,12 +13,13 @@ from topoopt.jobs import Job, operators_of
 from topoopt.search.proposals.problem_tables import MAX_CHANNEL_DEGREE
 from topoopt.workloads import MemoryUse, OperatorSplit, ParallelStrategy, data_parallel, memory_use
 
+DEGREES = (2, 4, 8)
+"""Parts of a layer."""
 LAYER_DIMS = ("in", "out")
 TURNS = (("in",), ("out",), ("in", "out"), ("out", "in"))
 """Dims of layers that follow one another; in turn, the activations between two of them stay where they are."""
 HEAVY = (0.5, 0.9)
 """Shares of the layers' parameters."""
-START_CHANNEL_DEGREES = (2, 4, 8)
 
 
 def starting_strategy(job: Job) -> ParallelStrategy:
@@ -62,7 +63,7 @@ def tensor_parallel_starts(job: Job) -> tuple[ParallelStrategy, ...]:
     rows = []
     for dim in ("in", "out"):
         if any(dim in op.splits for op in operators_of(job).graph.operators):
-            degrees = [k for k in START_CHANNEL_DEGREES if servers % k == 0]
+            degrees = [k for k in DEGREES if servers % k == 0]
             rows += [split_layers(job, start, k, dim, range(len(start.splits))) for k in degrees]
     return tuple(rows)
 

@@ -1,8 +1,8 @@
 """One pool of strategies per job, on which every network, bandwidth, degree, wiring, seed and budget is evaluated.
 
-A search on the network in question finds by luck what another one finds at once: a plan with faster ports can then be
-slower, and one switch slower than the cables that it replaces. So strategies are searched on networks that do not
-depend on the question: switches of many bandwidths, with and without servers that relay, laid out by their ports in
+A search on one network may miss a strategy that a search on another network finds: a plan with faster ports could
+then be slower, and one switch slower than the cables that it replaces. So strategies are searched on networks that do
+not depend on the question: switches of many bandwidths, with and without servers that relay, laid out by their ports in
 a millisecond (:mod:`topoopt.search.port_estimate`). On each, shapes descend from data parallelism, one coordinate
 after the other, and a chain of a fixed seed refines the best of them.
 """
@@ -17,11 +17,21 @@ import numpy as np
 from topoopt.base.arrays import Ints
 from topoopt.catalog import ClusterSpec
 from topoopt.jobs import AUTO_BUCKET, Job, JobSettings, operators_of
-from topoopt.search.options import MANY_STARTS, SearchOptions
+from topoopt.search.options import LARGEST_FOR_ALL, MANY_STARTS, SearchOptions
 from topoopt.search.port_estimate import PortNetwork, port_problem
 from topoopt.search.proposals.mcmc import SearchProblem, evaluated_s, search_strategy
-from topoopt.search.starting_strategies import Shape, fits, plain_shape
-from topoopt.workloads import ParallelStrategy
+from topoopt.search.proposals.problem_tables import MAX_CHANNEL_DEGREE
+from topoopt.search.starting_strategies import (
+    DEGREES,
+    LAYER_DIMS,
+    Shape,
+    fits,
+    layers_of,
+    plain_shape,
+    split_layers,
+    split_tables,
+)
+from topoopt.workloads import ParallelStrategy, data_parallel
 
 SERVER_BPS = (25e9, 50e9, 100e9, 200e9, 400e9, 800e9, 1600e9)
 """Bandwidths per server of the switches."""
@@ -31,8 +41,10 @@ MOST = 64
 """Strategies in a pool."""
 SHARE, WORK = 3, 4_000_000
 """Proposals of each chain over those of the search, and the most of these times servers times operators."""
+MANY = 64
+"""Servers above which every second network is left out."""
 LARGE = 256
-"""Servers above which there are no chains, and fewer networks."""
+"""Servers above which nothing is searched."""
 SHARPNESS = 200.0
 """Inverse of the relative slowdown that a chain accepts with probability 1/e."""
 NEXT_BEST = 4
@@ -50,6 +62,8 @@ def strategy_pool(job: Job, options: SearchOptions) -> tuple[ParallelStrategy, .
         return ()
     if job.work.kind != "operators":
         return ()
+    if job.cluster.servers > LARGE:
+        return _usual(job)
     settings: JobSettings = replace(job.settings, bucket_bytes=AUTO_BUCKET, collective="stepped")
     plain = replace(job, settings=settings)
     problems = [port_problem(plain, network) for network in _networks(job.cluster)]
@@ -71,7 +85,19 @@ def _networks(cluster: ClusterSpec) -> list[PortNetwork]:
     latency_s = cluster.link_latency_s
     switches = [PortNetwork(1, 1, bps, latency_s, 2) for bps in SERVER_BPS]
     relayed = [PortNetwork(1, 1, bps, latency_s, 1, RELAYED_HOPS, 1.0, 1.0) for bps in RELAYED_BPS]
-    return [*switches, *relayed] if cluster.servers <= LARGE else [*switches[2:5:2], *relayed[:1]]
+    return [*switches, *relayed][:: 1 if cluster.servers <= MANY else 2]
+
+
+def _usual(job: Job) -> tuple[ParallelStrategy, ...]:
+    """Return tables in columns beside layers split alike; of very many servers only the columns."""
+    servers, layers = job.cluster.servers, layers_of(job)
+    plain = data_parallel(operators_of(job).graph, servers)
+    tables = [split_tables(job, plain, k) for k in (1, *DEGREES, MAX_CHANNEL_DEGREE) if servers % k == 0]
+    if servers > LARGEST_FOR_ALL:
+        return tuple(dict.fromkeys(tables))
+    degrees = [k for k in DEGREES if servers % k == 0]
+    whole = [split_layers(job, row, k, dim, layers) for row in tables for k in degrees for dim in LAYER_DIMS]
+    return tuple(row for row in dict.fromkeys((*tables, *whole)) if fits(job, row))
 
 
 def _searched(job: Job, problems: Sequence[SearchProblem], budget: int) -> tuple[ParallelStrategy, ...]:
@@ -96,9 +122,9 @@ def _searched(job: Job, problems: Sequence[SearchProblem], budget: int) -> tuple
 def refined(
     problem: SearchProblem, starts: Sequence[ParallelStrategy], budget: int
 ) -> list[ParallelStrategy]:
-    """Return what a chain of a fixed seed finds from the best of the starts; nothing of very many servers."""
+    """Return the strategy that a chain of a fixed seed finds from the best start; none for many servers."""
     job = problem.job
-    if job.cluster.servers > LARGE or not starts:
+    if job.cluster.servers > LARGE:
         return []
     proposals = min(SHARE * budget, WORK // (job.cluster.servers * len(operators_of(job).graph.operators)))
     times_s = {strategy: problem.iteration_time_s(strategy) for strategy in starts}
@@ -108,7 +134,7 @@ def refined(
 
 
 class _Descent:
-    """Shapes on one network, and the times of all that were tried there; ``made`` is what all networks share."""
+    """Descent over shapes on one network, with the times of all that it tried; all networks share ``made``."""
 
     def __init__(
         self, job: Job, problem: SearchProblem, made: dict[Shape, tuple[ParallelStrategy, Ints]]

@@ -169,7 +169,7 @@ class Folded:
         Whether the others do the same on links of their own. If not, those simulated wait longest for the links
         that they share, and the bytes of others on these are a stretch of their transfers.
     copies : float64 array, shape (servers,)
-        Servers that send what a server of the simulated replicas sends, itself included; 1 where that is not exact.
+        Servers with the same traffic as a server of the simulated replicas, itself included; 1 where not exact.
     """
 
     simulated: int
@@ -179,11 +179,13 @@ class Folded:
 
     @property
     def words(self) -> str:
-        """Which replicas were simulated, and what is known of the others."""
+        """Sentence on the simulated replicas and the others."""
         some = f"{self.simulated:,} of {self.replicas:,} replicas simulated"
         if self.exact:
             return f"{some}: the others do the same"
-        return f"{some}, which wait longest for links; what others send over these goes first, which is not exact"
+        return (
+            f"{some}, those that wait longest for links; transfers of others go first there, an approximation"
+        )
 
 
 ROUNDING = 1e-12

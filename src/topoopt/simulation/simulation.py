@@ -146,6 +146,8 @@ class Simulation:
             **self._algorithms(),
             "seed": options.seed,
             "sharing": "fair" if options.aggressiveness is None else "mltcp",
+            "split": options.split if result.packet is None else None,
+            "tolerance": options.tolerance if result.simulator == "flow" else None,
             "transport": options.packet.transport if result.packet is not None else None,
             "compat": options.packet.compat,
             "chosen_because": self.reason or None,

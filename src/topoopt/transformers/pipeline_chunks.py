@@ -1,7 +1,7 @@
 """Chunks of a pipeline: durations of their passes, and the exchanges between servers that go with these."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -107,23 +107,21 @@ def _evened(communications: Iterable[Communication], layers: Floats) -> Iterator
 
 def merged_exchanges(exchanges: Iterable[Exchange]) -> tuple[Exchange, ...]:
     """Return exchanges with those added up that differ in their bytes only."""
-    return merged(exchanges, {"size_bytes": 0, "count": 1, "delay_s": 0.0, "pair_bytes": (), "nic_s": 0.0})
+    return merged(exchanges, ("size_bytes", "count", "delay_s", "pair_bytes", "nic_s"))
 
 
-def merged(rows: Iterable[Row], amounts: Mapping[str, Any]) -> tuple[Row, ...]:
+def merged(rows: Iterable[Row], amounts: Sequence[str]) -> tuple[Row, ...]:
     """Return nouns with those added up that differ in these fields only, of which tables are equally long."""
     sums: dict[Any, Row] = {}
     for row in rows:
-        names = [name for name in row.__slots__ if name not in amounts]  # type: ignore[attr-defined]
-        tables = [value for name in amounts if isinstance(value := getattr(row, name), tuple)]
-        alike = *(getattr(row, name) for name in names), *map(len, tables)
+        kept = [getattr(row, one.name) for one in fields(row) if one.name not in amounts]  # type: ignore[arg-type]
+        alike = *kept, *(len(value) for name in amounts if isinstance(value := getattr(row, name), tuple))
         sums[alike] = _added(sums[alike], row, amounts) if alike in sums else row
     return tuple(sums.values())
 
 
 def _added(one: Row, other: Row, names: Iterable[str]) -> Row:
-    sums = {name: _sum(getattr(one, name), getattr(other, name)) for name in names}
-    return replace(one, **sums)  # type: ignore[type-var]
+    return replace(one, **{name: _sum(getattr(one, name), getattr(other, name)) for name in names})  # type: ignore[type-var]
 
 
 def _sum(one: Any, other: Any) -> Any:
@@ -171,19 +169,15 @@ def _pairs(
     total = one.message_bytes * times
     known: dict[int, Exchange] = {}
     for group in server_pairs(one.groups, lambda index: total * one.server_weights(index), places):
-        alike = known.get(id(group.pair_bytes))
-        if alike is not None:
-            yield replace(alike, replicas=group.replicas, members=group.members)
-            continue
-        size_bytes, pair_bytes = _even(group)
-        inside = size / len(group.members)
-        fewest = size * float(group.ranks.min() / group.ranks.sum())
-        beyond_s = links.beyond_network_s_per_byte(size, inside, fewest, pattern)
-        starts_s = links.starts_s(times, 1.0 if pattern == "ring" else inside)
-        delay_s = starts_s + total * (forwarding_s if one.kind == "ep" else beyond_s)
-        whole = exchange_of(one, group, "all-to-all", size_bytes, times, delay_s, turn)
-        known[id(group.pair_bytes)] = replace(whole, pair_bytes=pair_bytes, nic_s=links.pair_nic_s(group))
-        yield known[id(group.pair_bytes)]
+        if id(group.pair_bytes) not in known:  # groups placed alike share their arrays
+            size_bytes, pair_bytes = _even(group)
+            inside, fewest = size / len(group.members), size * float(group.ranks.min() / group.ranks.sum())
+            beyond_s = links.beyond_network_s_per_byte(size, inside, fewest, pattern)
+            each_s = forwarding_s if one.kind == "ep" else beyond_s
+            delay_s = links.starts_s(times, 1.0 if pattern == "ring" else inside) + total * each_s
+            whole = exchange_of(one, group, "all-to-all", size_bytes, times, delay_s, turn)
+            known[id(group.pair_bytes)] = replace(whole, pair_bytes=pair_bytes, nic_s=links.pair_nic_s(group))
+        yield replace(known[id(group.pair_bytes)], replicas=group.replicas, members=group.members)
 
 
 def exchange_of(

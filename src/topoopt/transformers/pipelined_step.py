@@ -205,8 +205,8 @@ def synchronizations(
         if one.chunk < 0 and not _every_pass(one, configuration)
         for row in _once(one, configuration, places, links, hidden)
     )
-    seconds = dict.fromkeys(("delay_s", "nic_s", "gather_delay_s", "gather_nic_s"), 0.0)
-    return merged(rows, {"size_bytes": 0, "gather_bytes": 0, **seconds})
+    seconds = "delay_s", "nic_s", "gather_delay_s", "gather_nic_s"
+    return merged(rows, ("size_bytes", "gather_bytes", *seconds))
 
 
 def _once(

@@ -136,7 +136,7 @@ def test_a_model_that_does_not_fit_is_one_line() -> None:
 
 def test_equal_cells_are_one_of_them_several_times(monkeypatch: pytest.MonkeyPatch) -> None:
     for limit in ("MOST_ACCELERATORS", "LARGEST_CELL"):
-        monkeypatch.setattr(f"topoopt.frontends.verbs.serving_question.{limit}", 8)
+        monkeypatch.setattr(f"topoopt.frontends.verbs.serving_cells.{limit}", 8)
     words = {**ASKED, "mode": "chunked", "decode": "tp4", "top": 1}
     one = topoopt.serving("llama3-8b", **{**words, "accelerators": 8, "rate": 4}).to_json()
     two = topoopt.serving("llama3-8b", **{**words, "accelerators": 16, "rate": 8}).to_json()

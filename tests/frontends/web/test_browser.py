@@ -401,7 +401,16 @@ def test_a_token_opens_the_page_and_leaves_its_address(
 
 ATTACK = """
 const at = TARGET;
-document.body.innerHTML = `<img src="${at}api/page?servers=16"><iframe src="${at}api/page?servers=32"></iframe>`;
+document.body.innerHTML = `<img src="${at}api/page?servers=16"><iframe src="${at}api/page?servers=32"></iframe>
+<iframe name="into"></iframe><form target="into" method="post" enctype="text/plain" action="${at}api/plans">
+<input name='{"servers": 4, "model' value='":"dlrm"}'></form><link rel="stylesheet" href="${at}api/page?servers=48">`;
+document.forms[0].submit();
+const script = document.createElement("script");
+script.src = at + "api/estimate?servers=24";
+document.body.append(script);
+new EventSource(at + "api/plans/1/events");
+new WebSocket(at.replace("http", "ws") + "api/plans");
+navigator.sendBeacon(at + "api/plans", '{"servers": 8}');
 const asked = ["api/estimate?servers=64", "api/page?servers=128"].map((path) => fetch(at + path, { mode: "no-cors" }));
 asked.push(fetch(at + "api/estimate?servers=256").then((answer) => answer.text()));
 asked.push(fetch(at + "api/plans", { method: "POST", mode: "no-cors", body: '{"servers": 4}' }));
@@ -420,13 +429,16 @@ def test_a_page_of_another_origin_gets_nothing_and_costs_nothing(
     ):
         Thread(target=other.serve_forever, daemon=True).start()
         page = context.new_page()
+        sent: list[str] = []
         statuses: list[tuple[str, int]] = []
+        page.on("request", lambda one: sent.append(one.url))
         page.on("response", lambda one: statuses.append((one.url, one.status)))
         for name in ("127.0.0.1", "localhost"):
             page.goto(f"http://{name}:{other.server_port}/")
-            page.evaluate(f"async () => {{{ATTACK.replace('TARGET', repr(studio.url))}}}")
+            got = page.evaluate(f"async () => {{{ATTACK.replace('TARGET', repr(studio.url))}}}")
+            assert got[2:3] == [len("refused")]
         page.wait_for_timeout(500)
         asked = [status for url, status in statuses if url.startswith(studio.url)]
-        assert asked
         assert set(asked) == {403}
+        assert sum(url.startswith(studio.url) for url in sent) >= 2 * 9
         other.shutdown()

@@ -14,5 +14,5 @@ class Row:
 
 def test_a_row_with_a_table_is_not_added_to_one_without() -> None:
     rows = [Row("experts", 1), Row("experts", 2, ((1, 2),)), Row("experts", 3), Row("experts", 4, ((5, 6),))]
-    found = merged(rows, {"size_bytes": 0, "pair_bytes": ()})
+    found = merged(rows, ("size_bytes", "pair_bytes"))
     assert found == (Row("experts", 4), Row("experts", 6, ((6, 8),)))

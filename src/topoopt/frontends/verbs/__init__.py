@@ -10,7 +10,7 @@ if TYPE_CHECKING:  # a verb needs no other
     from topoopt.frontends.verbs import mltcp as mltcp
     from topoopt.frontends.verbs.catalog import hardware as hardware
     from topoopt.frontends.verbs.catalog import models as models
-    from topoopt.frontends.verbs.cost import choose as choose
+    from topoopt.frontends.verbs.choose import choose as choose
     from topoopt.frontends.verbs.cost import cost as cost
     from topoopt.frontends.verbs.doctor import doctor as doctor
     from topoopt.frontends.verbs.fail import fail as fail

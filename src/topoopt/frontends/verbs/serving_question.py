@@ -11,6 +11,7 @@ from topoopt.base.units import parse_bandwidth, parse_delay, parse_time
 from topoopt.catalog import ClusterSpec, compared_by, networks_of, reference_interfaces
 from topoopt.frontends.verbs.llm.words import Transformer, model_of
 from topoopt.frontends.verbs.pricing import assumed_by, cluster_of, ownership_terms, pricing
+from topoopt.frontends.verbs.serving_cells import cells_of, words_of_a_cell
 from topoopt.inference import (
     FREE_BYTES_PER_S,
     MODES,
@@ -50,10 +51,6 @@ FEWEST = 100
 
 UNASKED = 4000
 """Requests simulated to find the goodput, without a requested rate."""
-
-MOST_ACCELERATORS, LARGEST_CELL = 2048, 1024
-"""Accelerators of one service, and of a cell: more are equal cells, of which one is simulated."""
-MOST_CELLS = 10_000
 
 TTFT_S, TPOT_S = 2.0, 0.050
 """Objectives where none are given: a chat's reader waits no longer, and reads no faster."""
@@ -139,10 +136,10 @@ def _without_replaced(of_file: Mapping[str, Any], given: Mapping[str, Any]) -> d
 def _question(model: TransformerModel, words: Mapping[str, Any]) -> Question:
     given = given_deployment(words)
     system, accelerators = _machines(words, given)
-    cells = _cells(accelerators, system.accelerators_per_server)
+    cells = cells_of(accelerators, system.accelerators_per_server)
     if cells > 1:
         accelerators //= cells
-        words, given = _of_a_cell(words, given, cells, accelerators)
+        words, given = words_of_a_cell(words, given, cells, accelerators)
     servers = -(-accelerators // system.accelerators_per_server)
     network = _network(words, system, servers) if servers > 1 else None
     if network is None:
@@ -179,72 +176,6 @@ def _question(model: TransformerModel, words: Mapping[str, Any]) -> Question:
         words["seed"],
         cells,
     )
-
-
-def _cells(accelerators: int, per_server: int) -> int:
-    """Return the fewest equal cells of whole servers that are small enough; 1 where all are one service.
-
-    Raises
-    ------
-    InvalidInput
-        If there are no such cells, or too many of them, with the nearest numbers of accelerators.
-    """
-    if accelerators <= MOST_ACCELERATORS:
-        return 1
-    fewest = -(-accelerators // LARGEST_CELL)
-    if fewest > MOST_CELLS:
-        raise InvalidInput(f"accelerators {accelerators}: expected at most {MOST_CELLS * LARGEST_CELL:,}")
-    for cells in range(fewest, 2 * fewest):
-        if accelerators % (cells * per_server) == 0:
-            return cells
-    step = fewest * per_server
-    low = accelerators // step * step
-    raise InvalidInput(
-        f"accelerators {accelerators}: more than {MOST_ACCELERATORS:,} are served by equal cells of whole "
-        f"servers, into which these do not divide; nearest: {low}, {low + step}"
-    )
-
-
-def _of_a_cell(
-    words: Mapping[str, Any], given: DeploymentPart | None, cells: int, accelerators: int
-) -> tuple[dict[str, Any], DeploymentPart | None]:
-    """Return the options of one of several equal cells: its share of requests, and of what is given of a deployment.
-
-    Raises
-    ------
-    InvalidInput
-        For a failure, which makes cells differ, and for a number that they cannot share evenly.
-    """
-    for word in ("replica_failures", "server_failures"):
-        if word in words:
-            raise InvalidInput(
-                f"{word}: of {cells} equal cells only one would be hit; ask for that cell alone, with {accelerators} "
-                "accelerators and its share of the rate"
-            )
-
-    def share(word: str, number: int) -> int:
-        if number % cells:
-            raise InvalidInput(
-                f"{word} {number}: {cells} equal cells cannot share it; expected a multiple of {cells}"
-            )
-        return number // cells
-
-    own = dict(words)
-    if "rate" in words:
-        own["rate"] = words["rate"] / cells
-    if "prefill_accelerators" in words:
-        own["prefill_accelerators"] = share("prefill_accelerators", words["prefill_accelerators"])
-    clients = 0 if "trace" in words else parse_arrivals(words["arrivals"]).clients
-    if clients:
-        own["arrivals"] = f"closed:{share('arrivals: clients', clients)}"
-    if given is None:
-        return own, None
-    pools = {
-        word: pool.model_copy(update={"replicas": share(f"{word}: replicas", pool.replicas)})
-        for word, pool in (("decode", given.decode), ("prefill", given.prefill))
-        if pool is not None and pool.replicas is not None
-    }
-    return own, given.model_copy(update={**pools, "accelerators": None})
 
 
 def _machines(words: Mapping[str, Any], given: DeploymentPart | None) -> tuple[System, int]:

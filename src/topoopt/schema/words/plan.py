@@ -191,7 +191,7 @@ class SearchWords(TypedDict, total=False):
     chains: int
     """Independent search chains (default 2)."""
     rounds: int
-    """Maximum alternations per chain (default 4)."""
+    """Alternations per chain in 4000 strategies to try; a larger budget has more (default 4)."""
     alpha: Annotated[float, Word("X")]
     """Acceptance rate of the Markov chain: a strategy slower by Δ ms is accepted with probability exp(-X·Δ)
     (default 1)."""

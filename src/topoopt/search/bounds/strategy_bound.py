@@ -3,12 +3,13 @@
 Three times are at most that of an iteration: the servers' computing, evenly shared; one chain of layers, forward and
 backward, each as fast as its parts are; and the bytes that must move, at the rate of all ports together. Weighted means
 of the three are therefore bounds, too, and such a mean is a sum over operators, and over the edges of the chain, of
-what their splits cost: its least value is found exactly, operator by operator, and along the chain by dynamic
+the costs of their splits. Its least value is found exactly, operator by operator, and along the chain by dynamic
 programming. The best weights make the bound (Lagrange duality).
 
 The bytes are those of gradients, 2(b-1) times the parameters of an operator with b replicas, those that tables send to
 their consumers, and the activations between two layers of the chain whose parts cannot all stay where they are.
-Memory, latency and the order of work are left out.
+Memory, latency and the order of work are left out. Of micro-batches all are computed, and one passes along the chain;
+the least bound of all numbers of them holds.
 """
 
 from collections.abc import Iterator
@@ -19,10 +20,10 @@ from itertools import pairwise, product
 import numpy as np
 
 from topoopt.base.arrays import Floats, Ints
-from topoopt.jobs import Job, operators_of
+from topoopt.jobs import MICROBATCHES, Job, operators_of
 from topoopt.search.bounds.lower_bound import link_ends
 from topoopt.search.proposals.problem_tables import CHANNEL_DIMS, candidate_splits, reduced_bytes
-from topoopt.workloads import OperatorSplit
+from topoopt.workloads import OperatorSplit, part_samples
 
 STEPS = 6
 """Steps of a weight from 0 to 1 at first; half as long ones follow around the best."""
@@ -38,7 +39,7 @@ class _Choices:
     ----------
     batch, channel, dim : int64 arrays, shape (splits,)
     cost_s : float64 array, shape (3, splits)
-        Computing of all servers, time of a part, seconds of all ports.
+        Computing of all servers, time of a part of a micro-batch, seconds of all ports.
     """
 
     batch: Ints
@@ -58,12 +59,17 @@ def strategy_bound_s(job: Job) -> float:
     >>> from topoopt.workloads import load_model
     >>> job = make_job(load_model("vgg16", servers=4), ClusterSpec(4, 2, 100e9), JobSettings())
     >>> round(strategy_bound_s(job), 3)
-    0.1
+    0.079
     """
     if job.work.kind != "operators":
         return 0.0
+    pieces = {*MICROBATCHES, job.settings.as_run.microbatches}
+    return min(_bound_in_pieces_s(job, count) for count in pieces)
+
+
+def _bound_in_pieces_s(job: Job, pieces: int) -> float:
     bytes_per_s = link_ends(job.cluster) * job.cluster.link_bandwidth_bps / 8
-    rows = list(_choices(job, bytes_per_s))
+    rows = list(_choices(job, bytes_per_s, pieces))
     chain = _longest_chain(job, rows)
     edges = [_moved_s(job, rows[u], rows[v], u) / bytes_per_s for u, v in pairwise(chain)]
     others = [row.cost_s for index, row in enumerate(rows) if index not in chain]
@@ -87,7 +93,7 @@ def strategy_bound_s(job: Job) -> float:
     return best_s
 
 
-def _choices(job: Job, bytes_per_s: float) -> Iterator[_Choices]:
+def _choices(job: Job, bytes_per_s: float, pieces: int) -> Iterator[_Choices]:
     servers, work, batch = job.cluster.servers, operators_of(job), job.global_batch
     divisors = np.array([k for k in range(1, servers + 1) if servers % k == 0])
     factor = job.settings.embedding_bytes_factor
@@ -100,14 +106,14 @@ def _choices(job: Job, bytes_per_s: float) -> Iterator[_Choices]:
         )
         for b, c, dim in rows:
             split = OperatorSplit(int(divisors[b]), 0, int(divisors[c]), CHANNEL_DIMS[dim])
-            time = work.time(index, split)
-            part_s = time.forward_s + time.backward_s
+            time = work.timer.time(op, part_samples(split, batch) / pieces, split.channel_degree)
+            piece_s = time.forward_s + time.backward_s
             copies = 1 if dim == IN else split.channel_degree
             here = -(-batch // split.batch_degree)
             moved = 2 * factor * looked_up * max(copies * batch - here, 0)
             moved += split.channel_degree * 2 * (split.batch_degree - 1) * sum(reduced_bytes(job, op, split))
-            computed_s = 0.0 if op.is_embedding else split.parts * part_s / servers
-            costs.append((computed_s, part_s, moved / bytes_per_s))
+            computed_s = 0.0 if op.is_embedding else split.parts * pieces * piece_s / servers
+            costs.append((computed_s, piece_s, moved / bytes_per_s))
         table = np.array(rows, np.int64)
         yield _Choices(divisors[table[:, 0]], divisors[table[:, 1]], table[:, 2], np.array(costs).T)
 
@@ -130,7 +136,7 @@ def _longest_chain(job: Job, rows: list[_Choices]) -> list[int]:
 def _moved_s(job: Job, source: _Choices, target: _Choices, producer: int) -> Floats:
     """Return the bytes that move between two layers, both ways, for all their splits, shape (splits, splits).
 
-    A server that has a part of both keeps what they share, at most the smaller of them.
+    A server that has a part of both keeps the bytes that both have, at most those of the smaller.
     """
     width, batch = operators_of(job).graph.operators[producer].output_bytes_per_sample, job.global_batch
     copies = np.where(target.dim == IN, 1, target.channel)

@@ -88,7 +88,7 @@ def flow_result(
     times_s: tuple[Floats, Floats],
 ) -> SimResult:
     """Return the result of flows on a fabric, given start and finish of every task."""
-    link_bytes, hop_bytes = carried(flows, len(fabric.topology))
+    link_bytes, hop_bytes = _carried(flows, len(fabric.topology))
     demanded = float(hop_bytes.sum())
     sent = float(link_bytes[fabric.topology.src < fabric.topology.servers].sum())
     return SimResult(
@@ -105,7 +105,7 @@ def flow_result(
     )
 
 
-def carried(flows: Flows, links: int) -> tuple[Floats, Floats]:
+def _carried(flows: Flows, links: int) -> tuple[Floats, Floats]:
     """Return payload on each link, and demanded payload by the number of links it crosses."""
     classes = len(flows.classes.row)
     class_bytes = sum_by(flows.flow_class, flows.payload_bytes, classes)

@@ -2,10 +2,10 @@
 
 Progressive filling fixes the levels of classes from the lowest up. A class that ends, at level λ, leaves all that
 filled below λ as it was; a class that begins leaves all below the lowest share of its links. So filling goes on from
-there: classes above give back what they have of their links, and rise again. Each class keeps its own clock, which is
-set when its level changes, and a heap finds the one that is done first. An event costs what it changes, instead of
-all active classes. What is left of links is added and subtracted; now and then all is filled anew, before rounding adds
-up.
+there: classes above return their bandwidth to the links, and rise again. Each class has its own clock, which is set
+when its level changes, and a heap finds the class that ends first. The cost of an event grows with the classes that it
+changes, not with all active ones. Free bandwidth of links is added and subtracted; from time to time all classes are
+filled from zero, before rounding errors add up.
 """
 
 import numpy as np
@@ -178,7 +178,7 @@ def _settle(x: Sharing, many: Many, c: int) -> None:
 
 @inlined
 def _take_out(x: Sharing, net: Links, many: Many, c: int) -> None:
-    """Give back to the links what a class has of them, before its weight changes."""
+    """Return the bandwidth of a class to its links, before its weight changes."""
     _settle(x, many, c)
     if x.level[c] > 0.0:
         many.lowest[0] = min(many.lowest[0], x.level[c])
@@ -189,7 +189,7 @@ def _take_out(x: Sharing, net: Links, many: Many, c: int) -> None:
 
 @inlined
 def _lift(x: Sharing, net: Links, many: Many, c: int, touched: int) -> int:
-    """Let a class rise, without what it may still have of its links; return the number of links touched."""
+    """Return the number of links touched by a class that rises from zero."""
     _settle(x, many, c)
     level, weight = max(x.level[c], 0.0), x.weight[c]
     for e in range(net.class_first[c], net.class_first[c + 1]):

@@ -6,8 +6,8 @@ the same bytes at the same moments over links of equal bandwidth that are used a
 of them is enough: it is simulated with the synchronizations of everybody. A broken link or an irregular wiring makes
 blocks differ or joins them; then one of each kind is simulated, and of a single block everything.
 
-Where that would be too many tasks, the block that waits most for links is simulated alone, and what it shares with
-others is a stretch of its transfers: the bytes that others send over the link in the same pass go first.
+Where that would be too many tasks, the block that waits most for links is simulated alone. Its transfers over shared
+links take longer: the bytes that other blocks send over the link in the same pass go first.
 """
 
 import weakref
@@ -15,12 +15,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from topoopt.base.arrays import Floats, Ints, entries_of, grouped, numbered, owners
 from topoopt.routing import Fabric
-from topoopt.simulation.analytic.simulator import analytic_of_flows, carried
+from topoopt.simulation.analytic.simulator import analytic_of_flows, flow_result
 from topoopt.simulation.flows.flows import Flows, make_flows, pair_demands
 from topoopt.simulation.options import DEFAULT_OPTIONS
 from topoopt.simulation.pipeline.passes import BACKWARD, FORWARD, add_exchange, add_transfers
@@ -31,7 +29,7 @@ from topoopt.workloads.pipelined_step import PipelinedStep
 
 Labels = NDArray[np.uint64]
 ROUNDS = 2
-"""Times that links are told apart by what is sent over them, and that by its links."""
+"""Rounds of refinement: links differ by the transfers over them, and transfers by their links."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,20 +93,12 @@ class FoldedStep:
 
     def of_all(self, result: SimResult, fabric: Fabric) -> SimResult:
         """Return the result of the step with the bytes of all replicas."""
-        link_bytes, hop_bytes = carried(self.sent, len(fabric.topology))
+        times_s = result.start_s, result.finish_s
+        whole = flow_result("analytic", result.graph, fabric, self.sent, result.options, times_s)
+        link_bytes = whole.link_bytes
         if self.stretch is None:
             link_bytes[self.own_links] = result.link_bytes[self.own_links]
-        demanded = float(hop_bytes.sum())
-        sent = float(link_bytes[fabric.topology.src < fabric.topology.servers].sum())
-        return replace(
-            result,
-            link_bytes=link_bytes,
-            demanded_bytes=demanded,
-            bandwidth_tax=sent / demanded if demanded else 1.0,
-            hop_bytes=hop_bytes,
-            hop_pairs=self.sent.pair_hops,
-            folded=self.folded,
-        )
+        return replace(whole, left_out=result.left_out, folded=self.folded)
 
 
 def fold(step: PipelinedStep, fabric: Fabric, *, exactly: bool) -> FoldedStep | None:
@@ -192,7 +182,7 @@ class _Entries:
     busy_s : float64 array, shape (rows,)
         Time for which the flow alone holds the link.
     fixed : uint64 array, shape (rows,)
-        Label of that time, and of what the flow takes before and after it.
+        Label of that time, and of the delays before and after it.
     """
 
     sample: _Sample
@@ -213,6 +203,9 @@ class _Entries:
 
     def joined(self, block: Ints) -> Ints:
         """Return the blocks with those joined that share a link before synchronizations, shape (replicas,)."""
+        from scipy.sparse import coo_array  # noqa: PLC0415 - slow to import
+        from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - slow to import
+
         mine = self.sample.replica[self.task] >= 0
         count = int(block.max()) + 1
         rows = block[self.sample.replica[self.task[mine]]], count + self.link[mine]
@@ -287,10 +280,10 @@ def _sample(step: PipelinedStep) -> _Sample:
 
 def _everything_once(step: PipelinedStep) -> _Sample:
     draft, known = Draft(), dict[object, int]()
-    columns: list[tuple[Ints, ...]] = []
+    columns: list[tuple[Ints, ...]] = [(np.zeros(0, np.int64),) * 4]
 
     def note(first: int, key: object, replica: Ints | int, times: int) -> None:
-        """Note the tasks from the first one on: what they are, in which replica, and how often."""
+        """Note the tasks from the first one on: their kind, their replica, and their number."""
         who = np.broadcast_to(replica, draft.count - first)
         place = np.arange(len(who)) - np.searchsorted(who, who)
         kind = known.setdefault(key, len(known))
@@ -335,6 +328,9 @@ def _everything_once(step: PipelinedStep) -> _Sample:
 
 def _blocks(step: PipelinedStep) -> Ints:
     """Return the block of each replica: those that share servers, or exchange data in passes, are in the same one."""
+    from scipy.sparse import coo_array  # noqa: PLC0415 - slow to import
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - slow to import
+
     replicas = np.arange(step.replicas)
     server = np.moveaxis(step.part_servers, 1, 2).ravel() + step.replicas
     pairs = [(np.tile(replicas, len(server) // step.replicas), server)]

@@ -85,7 +85,8 @@ def analytic_step(
     """
     if analytic_flows(step) <= MANY_FLOWS or fabric.reconfiguration is not None:
         return None
-    few = fold(step, fabric, exactly=tasks_of_micro_batch(step) * step.micro_batches <= MOST_TASKS)
+    least = (_lengths(step) or [step.micro_batches])[:3][-1]  # micro-batches at a time
+    few = fold(step, fabric, exactly=tasks_of_micro_batch(step) * least <= MOST_TASKS)
     if few is None:
         return _in_rounds(step, fabric, to_beat_s, partial(analytic, fabric=fabric))
     run = partial(few.simulated, fabric=fabric)
