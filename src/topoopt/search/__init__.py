@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from topoopt.search.baselines import baseline_fabric as baseline_fabric
     from topoopt.search.baselines import baseline_row as baseline_row
     from topoopt.search.baselines import ringed as ringed
+    from topoopt.search.bounds.strategy_bound import strategy_bound_s as strategy_bound_s
     from topoopt.search.candidates.candidate import Candidate as Candidate
     from topoopt.search.candidates.candidate import iteration_bounds as iteration_bounds
     from topoopt.search.candidates.candidate import options_of as options_of
@@ -58,7 +59,6 @@ if TYPE_CHECKING:
     from topoopt.search.starting_strategies import fullest_server as fullest_server
     from topoopt.search.starting_strategies import starting_strategy as starting_strategy
     from topoopt.search.training_job import closed_form_s as closed_form_s
-    from topoopt.search.training_job import computing_bound_s as computing_bound_s
     from topoopt.search.training_job import job_of as job_of
     from topoopt.search.training_job import ranked_configurations as ranked_configurations
     from topoopt.search.training_request import TrainingRequest as TrainingRequest

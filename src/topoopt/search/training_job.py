@@ -6,14 +6,11 @@ The closed form models one switch, or the mean distance of servers. It ignores t
 rank the best layout of a small job behind those with a network of their own. Layouts much slower in closed form than
 the best other one on its own network are skipped.
 
-Lower bounds of an iteration before anything is searched or wired, to select the networks to plan.
-
-For operators it is a bound: all servers together compute for so long, however operators are split. For a transformer
-it is an estimate: the fastest configuration in closed form, on one switch of as much bandwidth a server. What is
-simulated takes longer; it has no proven lower bound.
+The closed form is also an estimate of a transformer's iteration before anything is wired, by which networks to plan are
+selected: the fastest configuration on one switch of as much bandwidth per server.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from math import inf
@@ -31,7 +28,6 @@ from topoopt.jobs import (
     Layout,
     TransformerWork,
     in_its_place,
-    operators_of,
     refuse_too_many_servers,
     requested_job,
     scale_up_bandwidth_bps,
@@ -39,7 +35,6 @@ from topoopt.jobs import (
 )
 from topoopt.search.bounds.transfer_windows import moore_hops
 from topoopt.search.candidates.candidate import with_rings
-from topoopt.search.proposals.problem_tables import CHANNEL_DIMS, candidate_splits
 from topoopt.search.training_request import CANDIDATES, TrainingRequest, is_transformer, training_request
 from topoopt.simulation import (
     analytic_flows,
@@ -60,7 +55,6 @@ from topoopt.transformers import (
     SearchRequest,
     System,
     calibration_quality,
-    divisors,
     estimate,
     find_loads,
     make_pipelined_step,
@@ -71,7 +65,6 @@ from topoopt.transformers import (
     weighed_s,
     without_overlap,
 )
-from topoopt.workloads import OperatorSplit
 from topoopt.workloads.pipelined_step import PipelinedStep
 from topoopt.workloads.transformer import count_parameters
 
@@ -346,41 +339,6 @@ def wired_time_s(cluster: ClusterSpec, step: PipelinedStep) -> float:
         ready = with_rings(fabric, step.traffic, cluster.degree, 0)
         times_s.append(simulate("analytic", graph, ready).iteration_time_s)
     return min(times_s)
-
-
-def computing_bound_s(job: Job) -> float:
-    """Return seconds in which no strategy of operators computes an iteration, whatever the network.
-
-    The parts of an operator take so long on their servers together, by the split that takes least; all servers
-    together have that much to do. Embedding tables are left out, which a server may look up on several accelerators
-    at a time. 0 for a job that has no operators.
-
-    Examples
-    --------
-    >>> from topoopt.catalog import ClusterSpec
-    >>> from topoopt.jobs import JobSettings, make_job
-    >>> from topoopt.workloads import load_model
-    >>> job = make_job(load_model("vgg16", servers=4), ClusterSpec(4, 2, 100e9), JobSettings())
-    >>> round(computing_bound_s(job), 3)
-    0.098
-    """
-    if job.work.kind != "operators":
-        return 0.0
-    servers = job.cluster.servers
-    return sum(min(rows) for rows in _server_seconds(job, servers) if rows) / servers
-
-
-def _server_seconds(job: Job, servers: int) -> Iterator[list[float]]:
-    """Yield for each operator the total time of all its parts, for every split."""
-    degrees = np.array(divisors(servers))
-    work = operators_of(job)
-    for index, choices in enumerate(candidate_splits(job, degrees, False)):
-        rows = []
-        for batch, channel, dim in choices if not work.graph.operators[index].is_embedding else ():
-            split = OperatorSplit(int(degrees[batch]), 0, int(degrees[channel]), CHANNEL_DIMS[dim])
-            time = work.time(index, split)
-            rows.append(split.parts * (time.forward_s + time.backward_s))
-        yield rows
 
 
 def closed_form_s(request: JobRequest) -> float:

@@ -29,7 +29,7 @@ from topoopt.pricing import (
     in_samples,
 )
 from topoopt.schema.files import write_atomically, write_table
-from topoopt.search import closed_form_s, computing_bound_s, is_transformer, job_of
+from topoopt.search import closed_form_s, is_transformer, job_of, strategy_bound_s
 from topoopt.studies.choice.decision import (
     DROPPED,
     LEFT_OUT,
@@ -249,7 +249,7 @@ class LeastTimes:
     Attributes
     ----------
     known_s : mapping
-        Least times by job and bandwidth of a server; bandwidth 0 for times that do not depend on it.
+        Least times by job and bandwidth of a server.
     transformers : mapping
         Whether a job is one.
     """
@@ -259,15 +259,14 @@ class LeastTimes:
     transformers: dict[JobShare, bool] = field(default_factory=dict)
 
     def at_least_s(self, job: JobShare, network: Network) -> float:
-        """Return the least time in seconds; of a transformer it depends on the bandwidth of a server."""
-        transformer = self._is_transformer(job)
-        key = job, network.server_bandwidth_bps if transformer else 0.0
+        """Return the least time in seconds."""
+        key = job, network.server_bandwidth_bps
         if key not in self.known_s:
             request = self.machines.request(job, network)
             self.known_s[key] = (
                 _transformer_s(request)
-                if transformer
-                else computing_bound_s(job_of(replace(request, search={})))
+                if self._is_transformer(job)
+                else strategy_bound_s(job_of(replace(request, search={})))
             )
         return self.known_s[key]
 
