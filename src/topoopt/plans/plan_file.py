@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from topoopt.base.answers import Provenance, fields_of
 from topoopt.base.errors import InvalidInput
+from topoopt.base.limits import LARGEST
 from topoopt.finder import STRIDES, FinderRules
 from topoopt.jobs import Job, Work
 from topoopt.plans import file_model as model
@@ -59,8 +60,19 @@ WORK_PARTS: Mapping[str, WorkPart] = {
 
 
 def plan_to_mapping(plan: Plan) -> dict[str, Any]:
-    """Return the plan as the JSON document of ``topoopt plan --json`` and of a plan file."""
+    """Return the plan as the JSON document of ``topoopt plan --json`` and of a plan file.
+
+    Raises
+    ------
+    InvalidInput
+        For more bytes in an iteration than can be counted.
+    """
     job, fabric, traffic = plan.job, plan.fabric, plan.traffic()
+    most = max(traffic.allreduce_bytes, traffic.mp_bytes)
+    if most > LARGEST:
+        raise InvalidInput(
+            f"{job.name}: sends {most:.4g} bytes an iteration, at most {LARGEST} are counted; make it smaller"
+        )
     hops = hop_metrics(fabric.topology)
     beside = compared_fabrics(plan)
     own, *others = (row.ownership for row in beside)
