@@ -39,9 +39,8 @@ class _Kernel:
 
     @cached_property
     def _dispatcher(self) -> Any:
-        from topoopt.base.kernel.disk import dispatcher  # noqa: PLC0415 - imports Numba
-
-        return dispatcher(self.py_func, self._options, self._kept)
+        disk = import_module("topoopt.base.kernel.disk")  # imports Numba
+        return disk.dispatcher(self.py_func, self._options, self._kept)
 
     def __call__(self, *values: Any) -> Any:
         return self._dispatcher(*values)
