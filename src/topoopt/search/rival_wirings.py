@@ -1,24 +1,28 @@
-"""Wirings that may beat the answer once its gradient buckets are settled: strides, and those of baselines.
+"""Candidates that may beat the answer once its settings are chosen: other strategies, strides, and baselines.
 
 A plan is never slower than a baseline that its own ports can be plugged into: then it is that baseline.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from operator import attrgetter
 
 import numpy as np
 
+from topoopt.base.workers import in_threads
 from topoopt.catalog import ClusterSpec
 from topoopt.collectives import QUICKEST
 from topoopt.finder import WIRING_NAMES
 from topoopt.jobs import Job
 from topoopt.plans import Baseline, GradientChoice
 from topoopt.routing import EcmpRoutes, Fabric
-from topoopt.search.candidates.candidate import WHOLE, Candidate, simulated, simulated_candidate
+from topoopt.search.candidates.candidate import WHOLE, Candidate, candidate_on, simulated, simulated_candidate
 from topoopt.search.candidates.wiring_choice import best_strides, by_groups
 from topoopt.search.fidelity_comparison import fabric_of_baseline
 from topoopt.search.gradient_buckets import job_of_baseline, with_gradients_settled
 from topoopt.search.options import SearchOptions
+from topoopt.search.strategy_pool import strategy_pool
 from topoopt.topologies import topology_from_arrays, wiring_of_arcs
 
 _WHOLE_NUMBER = 1e-9
@@ -26,6 +30,8 @@ LARGEST_TO_RETRY = 256
 """Servers up to which other families than strides are looked at once more."""
 NEAR = 1.03
 """Factor of the answer's time up to which buckets and algorithms of another wiring are tried."""
+MOST_SERVERS = 2048
+"""Servers times other strategies that are simulated with the answer's network, buckets and micro-batches."""
 MOST_FINALISTS = 2
 """Other families of wirings that are looked at once more."""
 ALIKE = 1e-9
@@ -68,7 +74,7 @@ def rivals(
     baselines: Sequence[Baseline],
     options: SearchOptions,
 ) -> Iterator[SettledAnswer]:
-    """Yield candidates faster than the answer: baselines that its ports can be plugged into, and strides.
+    """Yield candidates faster than the answer: other strategies, baselines that its ports can make, and strides.
 
     Parameters
     ----------
@@ -79,6 +85,18 @@ def rivals(
     for other in _finalists(best, looked_at):
         if other.time_again_s(answer.job) < NEAR * answer.time_s:
             yield settled_answer(job, asked, other)
+    servers = job.cluster.servers
+    if job.work.kind == "operators" and servers <= LARGEST_TO_RETRY:
+        pool = dict.fromkeys((*strategy_pool(job, options), *(row.strategy for row in baselines)))
+        others = [strategy for strategy in pool if strategy != best.strategy][
+            : max(MOST_SERVERS // servers, 1)
+        ]
+        on_fabric = partial(candidate_on, answer.job, fabric=best.fabric, rules=best.rules, seed=options.seed)
+        other = min(in_threads(on_fabric, others), key=attrgetter("time_s"), default=best)
+        if other.time_s < answer.time_s:
+            yield settled_answer(
+                job, asked, other.with_result(simulated(job, other.strategy, other.fabric), job)
+            )
     for row in baselines:
         wiring = _FAMILY.get(row.fabric, row.fabric)
         if row.outcome.iteration_time_s < answer.time_s and wiring in WIRING_NAMES:
