@@ -174,7 +174,7 @@ def test_a_baseline_that_is_faster_with_its_own_algorithms_becomes_the_plan(
         sizings_of(("torus",)),
         pricing_of("2022", "paper"),
         (strategy,),
-        fidelity=Fidelity(options=options_of(asked), tried=({"bucket_bytes": DDP_BUCKET_BYTES},)),
+        fidelity=Fidelity(options=options_of(asked), tried=(("bucket_bytes", (1024 * 1024,)),)),
     ).rows
     slower = replace(rivals.settled_answer(job, asked, found), candidate=replace(found, time_s=1.0))
     *_, last = rivals.rivals(job, asked, slower, [found], rows, OPTIONS)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from topoopt.search.finetuning import usual_scale as usual_scale
     from topoopt.search.finetuning import way_of_plan as way_of_plan
     from topoopt.search.finetuning import way_of_search as way_of_search
+    from topoopt.search.gradient_buckets import as_asked as as_asked
     from topoopt.search.gradient_buckets import for_search as for_search
     from topoopt.search.gradient_buckets import job_of_baseline as job_of_baseline
     from topoopt.search.gradient_buckets import tried_elsewhere as tried_elsewhere

@@ -34,7 +34,7 @@ class Fidelity:
 
     simulator: str = "analytic"
     options: SimulationOptions = field(default_factory=SimulationOptions)
-    tried: tuple[Mapping[str, int], ...] = ()
+    tried: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
     def on(self, fabric: Fabric) -> "Fidelity":
         """Return a fidelity that supports the fabric: flows where circuits change, since ``analytic`` cannot."""

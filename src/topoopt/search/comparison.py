@@ -39,14 +39,15 @@ def compare_fabrics(
     levels, simulation = tuple(simulators), collective_options(collective)
     quick = "flow" if levels[0] == "packet" else levels[0]
     sizes = sizes_beside(plan.job, compared_by("plan") if fabrics is None else fabrics, prices)
+    beside, tried = tried_elsewhere(plan.job, plan.gradients)
     others, skipped = compare_job(
-        plan.job,
+        beside,
         options,
         sizes,
         prices,
         (starting_strategy(plan.job), plan.strategy),  # as a plan does, for the same answer
         on_progress,
-        Fidelity(quick, simulation, tried_elsewhere(plan.job, plan.gradients)),
+        Fidelity(quick, simulation, tried),
     )
     own = _own(plan, Fidelity(quick, simulation))
     others = (*rows_as_planned(plan.job, plan.strategy, plan.fabric, own, sizes, prices), *others)

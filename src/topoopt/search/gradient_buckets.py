@@ -1,6 +1,6 @@
 """Settings that a plan chooses for a found strategy: gradient buckets, micro-batches, algorithm of each message."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from types import MappingProxyType
@@ -39,6 +39,9 @@ simulators see half a percent less of the savings in ``analytic``, or none. DLRM
 100 Gb/s gains 0.5 % in ``analytic`` and 0.2 % in ``flow``, BERT on 16 gains 0.1 % and loses as much."""
 
 
+FEW = MappingProxyType({"bucket_bytes": (BUCKET_SIZES[1], BUCKET_SIZES[-1]), "microbatches": (2, 4)})
+"""Values that are tried on other fabrics beside the default."""
+Elsewhere = tuple[tuple[str, tuple[int, ...]], ...]
 Times = tuple[tuple[int, float], ...]
 """Value of a setting and iteration time with it."""
 
@@ -109,21 +112,23 @@ def _settled_by(
     return job, best.with_result(result, job), (*known, *times_s)
 
 
-def tried_elsewhere(job: Job, gradients: GradientChoice) -> tuple[Mapping[str, int], ...]:
-    """Return the settings that are tried on other fabrics, where a plan has chosen its own.
+def as_asked(job: Job, gradients: GradientChoice) -> Job:
+    """Return the job of a plan with the settings left open that the plan has chosen."""
+    times_s = {"bucket_bytes": gradients.bucket_times_s, "microbatches": gradients.microbatch_times_s}
+    return _with(job, **{name: AUTOMATIC[name][0] for name, tried in times_s.items() if tried})
 
-    Of buckets that is 1 MiB, or 25 MiB where the plan has no larger ones; of micro-batches one, or two where the plan
-    has one.
+
+def tried_elsewhere(job: Job, gradients: GradientChoice) -> tuple[Job, Elsewhere]:
+    """Return the job on other fabrics, and the values that are tried there of the settings that a plan has chosen.
+
+    More micro-batches are tried only where fewer are faster than one.
     """
     if not is_small(job):
-        return ()
-    tried = list[Mapping[str, int]]()
-    if gradients.bucket_times_s:
-        small = BUCKET_SIZES[1]
-        tried.append({"bucket_bytes": small if job.settings.bucket_bytes > small else DDP_BUCKET_BYTES})
-    if gradients.microbatch_times_s:
-        tried.append({"microbatches": 1 if job.settings.microbatches > 1 else 2})
-    return tuple(tried)
+        return job, ()
+    asked = as_asked(job, gradients)
+    return asked, tuple(
+        (name, few) for name, few in FEW.items() if getattr(asked.settings, name) == AUTOMATIC[name][0]
+    )
 
 
 def settled(job: Job, row: Baseline, fabric: Fabric, seed: int, fidelity: Fidelity) -> Baseline:
@@ -134,19 +139,26 @@ def settled(job: Job, row: Baseline, fabric: Fabric, seed: int, fidelity: Fideli
     if fabric.reconfiguration is not None:
         return row
     laid = ringed(job, row.strategy, fabric, seed)
-    for change in fidelity.tried:
-        ((name, value),) = change.items()
-        own = getattr(job_of_baseline(job, row).settings, name)
-        other = outcome_on(_with(job_of_baseline(job, row), **change), row.strategy, laid, fidelity.of_search)
-        now_s = _weighed_s(name, own, row.outcome.iteration_time_s)
-        faster = _weighed_s(name, value, other.iteration_time_s) < now_s
-        own_or_new: dict[str, Any] = {name: value if faster else own}
-        row = replace(row, **own_or_new, outcome=other if faster else row.outcome)
+    for name, values in fidelity.tried:
+        row = _changed(row, name, AUTOMATIC[name][1])
+        for value in values:
+            changed = _changed(row, name, value)
+            other = outcome_on(job_of_baseline(job, changed), row.strategy, laid, fidelity.of_search)
+            now_s = _weighed_s(name, getattr(row, name), row.outcome.iteration_time_s)
+            if _weighed_s(name, value, other.iteration_time_s) < now_s:
+                row = replace(changed, outcome=other)
+            elif name == "microbatches":
+                break
     if fidelity.options.algorithm == QUICKEST and is_small(job):
         other = outcome_on(job_of_baseline(job, row), row.strategy, laid, fidelity)
         if is_worth_it(other.iteration_time_s, row.outcome.iteration_time_s):
             row = replace(row, outcome=other)
     return row
+
+
+def _changed(row: Baseline, name: str, value: int) -> Baseline:
+    change: dict[str, Any] = {name: value}
+    return replace(row, **change)
 
 
 def _weighed_s(name: str, value: int, time_s: float) -> float:

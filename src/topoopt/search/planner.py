@@ -54,10 +54,10 @@ from topoopt.search.candidates.wiring_choice import (
     other_wirings,
     splits_to_try,
 )
-from topoopt.search.gradient_buckets import for_search, is_small, settled, tried_elsewhere
+from topoopt.search.gradient_buckets import as_asked, for_search, is_small, settled, tried_elsewhere
 from topoopt.search.operator_search import Draft, Found, drafts_for, search_operators, told
 from topoopt.search.options import SearchOptions
-from topoopt.search.rival_wirings import preference_s, rivals, settled_answer
+from topoopt.search.rival_wirings import best_of_pool, preference_s, rivals, settled_answer
 from topoopt.simulation import AtLeast
 from topoopt.transformers import weighed_s
 from topoopt.workloads import ParallelStrategy, Traffic
@@ -216,17 +216,13 @@ def make_plan(
     unnamed = sizes_beside(job, _wirings_beside(job, names, options), table)
     starts, searched, record = SEARCHES[job.work.kind](job, options, on_progress, drafts_for(on_draft))
     best, looked_at = best_candidate(job, [*searched, *starts], balance=options.balance)
-    searched_for, answer = job, settled_answer(job, asked, best)
-    fidelity = Fidelity(options=options_of(asked), tried=tried_elsewhere(answer.job, answer.gradients))
+    searched_for, answer = job, best_of_pool(job, asked, settled_answer(job, asked, best), options)
+    beside, tried = tried_elsewhere(answer.job, answer.gradients)
+    fidelity = Fidelity(options=options_of(asked), tried=tried)
     try:
+        known = starts[0].strategy, answer.candidate.strategy
         baselines, skipped = compare_job(
-            answer.job,
-            options,
-            (*sizes, *unnamed),
-            table,
-            (starts[0].strategy, best.strategy),
-            on_progress,
-            fidelity,
+            beside, options, (*sizes, *unnamed), table, known, on_progress, fidelity
         )
     except KeyboardInterrupt:  # the plan itself is whole
         baselines, skipped = (), tuple((size.label, INTERRUPTED) for size in sizes)
@@ -239,7 +235,7 @@ def make_plan(
     baselines = tuple(row for row in baselines if row.label not in hidden)
     skipped = tuple(row for row in skipped if row[0] not in hidden)
     job, best, gradients = answer.job, answer.candidate, answer.gradients
-    least = iteration_bounds(job, best.strategy, best.result)
+    least = iteration_bounds(job, best.strategy, best.result, as_asked(job, gradients))
     routing = routing_gap(best.fabric, job_traffic(job, best.strategy), best.result, compute=weigh_routes)
     result = outcome(best.result)
     as_planned = rows_as_planned(job, best.strategy, best.fabric, result, sizes, table)

@@ -6,6 +6,7 @@ A plan is never slower than a baseline that its own ports can be plugged into: t
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from operator import attrgetter
 
 import numpy as np
@@ -22,6 +23,7 @@ from topoopt.search.candidates.wiring_choice import best_strides, by_groups
 from topoopt.search.fidelity_comparison import fabric_of_baseline
 from topoopt.search.gradient_buckets import job_of_baseline, with_gradients_settled
 from topoopt.search.options import SearchOptions
+from topoopt.search.starting_strategies import fits
 from topoopt.search.strategy_pool import strategy_pool
 from topoopt.topologies import topology_from_arrays, wiring_of_arcs
 
@@ -66,6 +68,27 @@ def preference_s(answer: SettledAnswer) -> float:
     return answer.time_s * (1.0 if along else 1.0 + ALIKE)
 
 
+def best_of_pool(job: Job, asked: Job, answer: SettledAnswer, options: SearchOptions) -> SettledAnswer:
+    """Return the answer, or a strategy of the pool that is faster with its network, buckets and micro-batches.
+
+    Parameters
+    ----------
+    job, asked : Job
+        Job as searched, and as requested.
+    """
+    best, servers = answer.candidate, job.cluster.servers
+    if servers > LARGEST_TO_RETRY:
+        return answer
+    others = (row for row in strategy_pool(job, options) if row != best.strategy and fits(job, row))
+    few = list(islice(others, max(MOST_SERVERS // servers, 1)))
+    on_fabric = partial(candidate_on, answer.job, fabric=best.fabric, rules=best.rules, seed=options.seed)
+    other = min(in_threads(on_fabric, few), key=attrgetter("time_s"), default=best)
+    if other.time_s >= answer.time_s:
+        return answer
+    as_searched = other.with_result(simulated(job, other.strategy, other.fabric), job)
+    return min(answer, settled_answer(job, asked, as_searched), key=attrgetter("time_s"))
+
+
 def rivals(
     job: Job,
     asked: Job,
@@ -74,7 +97,7 @@ def rivals(
     baselines: Sequence[Baseline],
     options: SearchOptions,
 ) -> Iterator[SettledAnswer]:
-    """Yield candidates faster than the answer: other strategies, baselines that its ports can make, and strides.
+    """Yield candidates faster than the answer: baselines that its ports can be plugged into, and strides.
 
     Parameters
     ----------
@@ -85,18 +108,6 @@ def rivals(
     for other in _finalists(best, looked_at):
         if other.time_again_s(answer.job) < NEAR * answer.time_s:
             yield settled_answer(job, asked, other)
-    servers = job.cluster.servers
-    if job.work.kind == "operators" and servers <= LARGEST_TO_RETRY:
-        pool = dict.fromkeys((*strategy_pool(job, options), *(row.strategy for row in baselines)))
-        others = [strategy for strategy in pool if strategy != best.strategy][
-            : max(MOST_SERVERS // servers, 1)
-        ]
-        on_fabric = partial(candidate_on, answer.job, fabric=best.fabric, rules=best.rules, seed=options.seed)
-        other = min(in_threads(on_fabric, others), key=attrgetter("time_s"), default=best)
-        if other.time_s < answer.time_s:
-            yield settled_answer(
-                job, asked, other.with_result(simulated(job, other.strategy, other.fabric), job)
-            )
     for row in baselines:
         wiring = _FAMILY.get(row.fabric, row.fabric)
         if row.outcome.iteration_time_s < answer.time_s and wiring in WIRING_NAMES:

@@ -44,7 +44,7 @@ COUNTED = JobSettings(embedding_bytes_factor=2, memory_check="off")
 BULK = SimulationOptions(ring_model="bulk")
 """A ring AllReduce is one flow for all its rounds, as in FlexNet, the authors' fluid simulator."""
 FLUID = "Flow simulator, a ring AllReduce as one flow for all its rounds (FlexNet's model), one iteration by itself."
-_OF_THE_JOB = ("embedding_bytes_factor", "memory_check", "bucket_bytes", "collective")
+_OF_THE_JOB = ("embedding_bytes_factor", "memory_check", "bucket_bytes", "microbatches", "collective")
 
 
 def published_job(model: str, servers: int, degree: int, bandwidth_bps: float) -> Job:

@@ -20,7 +20,7 @@ from itertools import pairwise, product
 import numpy as np
 
 from topoopt.base.arrays import Floats, Ints
-from topoopt.jobs import MICROBATCHES, Job, operators_of
+from topoopt.jobs import AUTO_MICROBATCHES, MICROBATCHES, Job, operators_of
 from topoopt.search.bounds.lower_bound import link_ends
 from topoopt.search.proposals.problem_tables import CHANNEL_DIMS, candidate_splits, reduced_bytes
 from topoopt.workloads import OperatorSplit, part_samples
@@ -63,8 +63,10 @@ def strategy_bound_s(job: Job) -> float:
     """
     if job.work.kind != "operators":
         return 0.0
-    pieces = {*MICROBATCHES, job.settings.as_run.microbatches}
-    return min(_bound_in_pieces_s(job, count) for count in pieces)
+    given = job.settings.microbatches
+    return min(
+        _bound_in_pieces_s(job, count) for count in (MICROBATCHES if given == AUTO_MICROBATCHES else (given,))
+    )
 
 
 def _bound_in_pieces_s(job: Job, pieces: int) -> float:

@@ -337,8 +337,10 @@ def outcome(result: SimResult) -> Outcome:
     )
 
 
-def iteration_bounds(job: Job, strategy: ParallelStrategy, result: SimResult) -> Bounds:
-    """Return the lower bounds of the simulated strategy on the job's cluster.
+def iteration_bounds(
+    job: Job, strategy: ParallelStrategy, result: SimResult, asked: Job | None = None
+) -> Bounds:
+    """Return the lower bounds of the simulated strategy on the job's cluster, and of any strategy of the job as asked.
 
     Each omitted micro-batch round adds as much as the last simulated one: bounds are sums over rounds, or the
     largest of such sums, which grows no slower. The addition is not overestimated, since the round before is taken
@@ -350,7 +352,7 @@ def iteration_bounds(job: Job, strategy: ParallelStrategy, result: SimResult) ->
     found = windows(graph, cluster)
     folded = result.folded
     here = lower_bounds(cluster, found, demands(graph, cluster, found, folded=folded))
-    here = replace(here, any_strategy_s=strategy_bound_s(job))
+    here = replace(here, any_strategy_s=strategy_bound_s(asked or job))
     if left is None:
         return here
     earlier = windows(left.shorter, cluster)

@@ -159,7 +159,7 @@ class Rounds(NamedTuple):
 
 
 class Many(NamedTuple):
-    """What the engine knows of many classes, to look only at those that an event changes; of few, arrays of shape (0,).
+    """State by which the engine looks only at classes that an event changes; of few classes, arrays of shape (0,).
 
     ============== ======= ========== ====================================================================
     name           dtype   shape      meaning

@@ -65,7 +65,7 @@ class FoldedStep:
     Attributes
     ----------
     sent : Flows
-        What all replicas send in an iteration.
+        Bytes that all replicas send in an iteration.
     own_links : int64 array
         Links that the replicas of the step send over.
     stretch : (int64 array, float64 array), optional
@@ -230,7 +230,7 @@ class _Entries:
             who = np.array(one.replicas)
             whole += _summed(block[who], _mixed(rank[who], np.full(len(who), number)), len(whole))
         _, first, count = np.unique(whole, return_index=True, return_counts=True)
-        order = np.argsort(first)
+        order = np.argsort(first, kind="stable")
         return first[order], count[order].astype(np.float64)
 
     def stretches(self, block: Ints) -> Floats:

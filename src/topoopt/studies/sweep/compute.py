@@ -177,7 +177,7 @@ def _baseline(point: Point, job: Job, plan: Plan | None, rule: Sizing, prices: P
     # A search with packets would take too long: it is made with flows, and its answer simulated with packets.
     quick = "flow" if point.simulator == "packet" else point.simulator
     starts = (starting_strategy(job), plan.strategy) if plan else ()
-    tried = tried_elsewhere(job, plan.gradients if plan else GradientChoice())
+    job, tried = tried_elsewhere(job, plan.gradients if plan else GradientChoice())
     fidelity = Fidelity(quick, replace(options, split="spread"), tried)
     (row,) = compare_job(job, point.options(), (rule,), prices, starts, fidelity=fidelity, required=True).rows
     result = row.outcome

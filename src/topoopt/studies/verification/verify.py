@@ -9,7 +9,7 @@ import numpy as np
 from topoopt.base.answers import Frame, Progress, fields_of, frame, shows_itself
 from topoopt.base.errors import InvalidInput, TopoOptError
 from topoopt.collectives import run_msccl
-from topoopt.search import iteration_bounds, outcome
+from topoopt.search import as_asked, iteration_bounds, outcome
 from topoopt.studies.verification.subject import Check, Subject, checked, counted
 from topoopt.studies.verification.traffic_checks import (
     check_forwarding,
@@ -59,7 +59,9 @@ def _bounds(subject: Subject) -> Iterator[_Row]:
     plan, result = subject.plan, subject.simulated
     assert plan is not None
     time_s, bound_s = plan.iteration_time_s, plan.bounds.lower_bound_s
-    for name, found in asdict(iteration_bounds(plan.job, plan.strategy, result)).items():
+    for name, found in asdict(
+        iteration_bounds(plan.job, plan.strategy, result, as_asked(plan.job, plan.gradients))
+    ).items():
         said = getattr(plan.bounds, name)
         if said or name not in (
             "critical_path_s",
