@@ -150,6 +150,7 @@ WORDS = {
     "profile": "dlrm --set tables=4 --json",
     "models": "dlrm --json",
     "hardware": "nics --json",
+    "doctor": "--json",
 }
 """For each verb words that work and take little time; others are put behind them."""
 

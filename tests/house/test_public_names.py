@@ -10,6 +10,7 @@ ORACLES = {
     "collectives.transfer_time_s": "the law of one transfer, which simulators are compared with",
     "finder.best_regional_circuits": "the optimum that the guide compares MixNet's rule with",
     "reinforcement.shards.in_place_bytes": "the published closed form that shards are compared with",
+    "base.kernel.disk.dispatcher": "imported by name, when a kernel is first called",
     "search.compile_ahead.compile_ahead": "run by name, in a process of its own",
     "simulation.pipelined_time": "the closed form that the guide compares simulators with",
     "plugins.testbeds.collectives.all_to_all": "for programs of torch.distributed",

@@ -149,7 +149,7 @@ def test_micro_batches_are_chosen_where_they_save_a_percent_and_on_other_fabrics
     assert (tuple(tried), min(tried, key=lambda count: tried[count])) == (MICROBATCHES, own)
     assert tried[own] < (1 - WORTH_CHANGING["microbatches"]) * tried[1]
     (row,) = plan.baselines
-    assert row.microbatches in (1, own)
+    assert row.microbatches in (1, 2, 4)
     one = topoopt.plan("vgg16", fabrics=(), microbatches=1, **words)
     assert one.job.settings.microbatches == 1
     assert one.outcome.iteration_time_s > plan.outcome.iteration_time_s

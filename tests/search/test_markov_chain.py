@@ -106,7 +106,7 @@ def test_a_chain_returns_to_the_best_at_every_reset(small_job: MakeJob, fabric: 
 def test_long_budgets_return_to_the_best_too(
     small_job: MakeJob, fabric: MakeFabric, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The hundredth part of 50,000 proposals is longer than the slices between two looks at the clock."""
+    """How often a chain returns does not depend on its budget."""
     resets: list[tuple[int, int, int]] = []
 
     def spy(*arguments: Any) -> int:
@@ -120,7 +120,7 @@ def test_long_budgets_return_to_the_best_too(
     job = small_job(4)
     problem = make_problem(job, fabric("circulant", 4))
     search_strategy(problem, data_parallel(operators_of(job).graph, 4), 50_000, np.random.default_rng(0))
-    assert {row[2] for row in resets} == {500}
+    assert {row[2] for row in resets} == {20}
     assert [row[0] for row in resets] == list(range(0, 50_000, 250))
 
 

@@ -170,7 +170,7 @@ def test_progress_is_told_to_the_end(small_job: MakeJob) -> None:
     searching = [row for row in told if row[0] == "searching strategy and topology"]
     assert all(done <= total == 600 for _, done, total in searching)
     assert [done for _, done, _ in searching] == sorted(done for _, done, _ in searching)
-    assert ("searching for torus", 0, 1) in told
+    assert "searching for torus" in {row[0] for row in told}
 
 
 def test_a_traffic_matrix_is_wired_without_a_search() -> None:

@@ -213,8 +213,9 @@ def make_plan(
     check_fabrics(names)
     table = pricing_of() if prices is None else prices
     sizes = sizes_beside(job, names, table)
-    unnamed = sizes_beside(job, _wirings_beside(job, names, options), table)
     starts, searched, record = SEARCHES[job.work.kind](job, options, on_progress, drafts_for(on_draft))
+    cables = () if record.stopped_because == INTERRUPTED else _wirings_beside(job, names, options)
+    unnamed = sizes_beside(job, cables, table)
     best, looked_at = best_candidate(job, [*searched, *starts], balance=options.balance)
     searched_for, answer = job, best_of_pool(job, asked, settled_answer(job, asked, best), options)
     beside, tried = tried_elsewhere(answer.job, answer.gradients)

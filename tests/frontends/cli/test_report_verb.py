@@ -13,7 +13,7 @@ def test_a_plan_becomes_a_page(topoopt: Topoopt, plan_file: str, tmp_path: Path)
     ran = topoopt("report", plan_file)
     assert ran.code == 0, ran.err
     assert "report of a plan" in ran.out
-    assert "report.html, 14 figures" in ran.out
+    assert "report.html, 13 figures" in ran.out
     assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
 
 

@@ -94,7 +94,7 @@ VERBS: Mapping[str, Callable[[str, Path], Times]] = {
     "llm search": searched,
     "studio": in_studio,
 }
-ANOTHER_STRATEGY = {("studio", "dlrm"): 0.05, ("studio", "candle"): 0.04}
+ANOTHER_STRATEGY = {("studio", "dlrm"): 0.06, ("studio", "candle"): 0.04}
 """The studio knows a few strategies of a graph of operators, and a plan searches."""
 
 

@@ -36,7 +36,9 @@ def test_a_workload_of_simai_sends_and_computes_as_the_plan(
     ours = topoopt.traffic(data_parallel)
     assert again.traffic.allreduce == ours.traffic.allreduce
     assert len(again.traffic.transfers) == len(ours.traffic.transfers) == 0
-    run = topoopt.simulate(file, fabric="ideal-switch", bandwidth="400Gbps", simulator="analytic")
+    run = topoopt.simulate(
+        file, fabric="ideal-switch", bandwidth="400Gbps", simulator="analytic", accelerators_per_server=4
+    )
     compute_s = data_parallel.simulate("analytic").result.compute_time_s
     assert run.result.compute_time_s == pytest.approx(compute_s, abs=1e-9 * 60)  # nanoseconds of each pass
     assert np.isfinite(run.iteration_time_s)
