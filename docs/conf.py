@@ -9,6 +9,7 @@ import builtins
 import logging
 import re
 import sys
+from inspect import isfunction
 from pathlib import Path
 
 from docutils import nodes
@@ -22,6 +23,11 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
 from docs.write_reference import write_reference  # noqa: E402 - beside this file, which Sphinx runs from elsewhere
+
+# Pages list the keywords of a verb below its signature, which would be too long with all of them.
+for verb in (getattr(topoopt, name) for name in dir(topoopt)):
+    if isfunction(verb):
+        vars(verb).pop("__signature__", None)
 
 project = "topoopt"
 author = project_copyright = "The topoopt developers"
