@@ -75,7 +75,7 @@ def strategy_pool(job: Job, options: SearchOptions) -> tuple[ParallelStrategy, .
     _KEPT[key.digest()] = found  # the latest is at the end
     if len(_KEPT) > KEPT:
         del _KEPT[next(iter(_KEPT))]
-    return found
+    return tuple(row for row in found if fits(job, row))
 
 
 _KEPT: dict[bytes, tuple[ParallelStrategy, ...]] = {}

@@ -93,7 +93,7 @@ def test_the_report_says_the_main_things(topoopt: Topoopt) -> None:
 
 
 def test_what_does_not_fit_is_said(topoopt: Topoopt) -> None:
-    words = ("plan", "dlrm", *SMALL, "--fabrics", "none", "--set", "rows=400000000")
+    words = ("plan", "dlrm", *SMALL, "--fabrics", "none", "--set", "rows=150000000")
     assert "Does not fit in memory" in topoopt(*words).out
     assert "Does not fit in memory" not in topoopt(*words, "--memory-check", "off").out
     enforced = json.loads(topoopt(*words, "--memory-check", "enforce", "--json").out)

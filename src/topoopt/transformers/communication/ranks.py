@@ -281,7 +281,7 @@ def _by_servers(
         np.column_stack((kind.ravel(), *least)), axis=0, return_index=True, return_counts=True
     )
     found: dict[tuple[tuple[int, ...], tuple[int, ...]], list[tuple[Ints, int]]] = defaultdict(list)
-    for place in np.argsort(first):
+    for place in np.argsort(first, kind="stable"):
         which, server, replica = rows[place].tolist()
         members, index, replicas = shapes[which]
         key = tuple((replica + replicas).tolist()), tuple((server + members).tolist())
