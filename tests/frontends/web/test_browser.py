@@ -142,7 +142,7 @@ def test_the_topology_morphs_to_other_rings(studio: Running, opened: Callable[..
         page.wait_for_timeout(60)
     page.wait_for_timeout(600)
     last = page.evaluate(picture)
-    assert len(pictures | {last}) >= 4  # on its way, too
+    assert len(pictures | {last}) >= 3  # the first, the last, and at least one on the way
     assert page.evaluate(picture) == last
 
 
