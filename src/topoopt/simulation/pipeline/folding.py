@@ -252,7 +252,7 @@ class _Entries:
 
 
 def _mixed(*columns: Ints | Floats | Labels) -> Labels:
-    """Return a label of each row of some columns: different rows have the same one by chance of 1 in 10^19 only."""
+    """Return a label of each row of some columns; two different rows share one with a probability of 1e-19."""
     label = np.full(len(columns[0]), 0x9E3779B97F4A7C15, np.uint64)
     for column in columns:
         label = (label ^ np.ascontiguousarray(column).view(np.uint64)) * np.uint64(0xBF58476D1CE4E5B9)

@@ -73,7 +73,7 @@ def analytic_step(
 ) -> SimResult | AtLeast | None:
     """Return the result of the analytic simulator on a step of many tasks, from fewer of its micro-batches.
 
-    Of replicas that do the same one is simulated (``simulation/pipeline/folding.py``).
+    One of several replicas that do the same is simulated (``simulation/pipeline/folding.py``).
     None where the step is small, or is not soon in step: then all micro-batches have to be simulated. Of a step that
     is too large for that the last rounds that were tried count; ``left_out.drift`` is their difference. Where it
     shows before that the step does not take less than ``to_beat_s``, a lower bound is returned.
