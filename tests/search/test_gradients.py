@@ -159,3 +159,15 @@ def test_micro_batches_are_chosen_where_they_save_a_percent_and_on_other_fabrics
 def test_micro_batches_are_auto_or_a_small_number(count: object) -> None:
     with pytest.raises(InvalidInput, match=r"microbatches: expected auto or 1 to 64, got"):
         topoopt.plan("dlrm", servers=4, microbatches=count)  # type: ignore[arg-type]
+
+
+def test_a_micro_batch_has_at_least_a_sample_of_each_accelerator() -> None:
+    words: dict[str, Any] = {"servers": 4, "degree": 2, "fabrics": ("ideal-switch",), "budget": 0}
+    one = topoopt.plan("vgg16", batch_per_accelerator=1, **words)
+    assert (one.job.settings.microbatches, one.gradients.microbatch_times_s) == (1, ())
+    two = topoopt.plan("vgg16", batch_per_accelerator=2, **words)
+    assert [count for count, _ in two.gradients.microbatch_times_s] == [1, 2]
+    with pytest.raises(
+        InvalidInput, match=r"microbatches 4: an accelerator has 2 samples; give at most that"
+    ):
+        topoopt.plan("vgg16", batch_per_accelerator=2, microbatches=4, **words)

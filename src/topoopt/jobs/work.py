@@ -347,8 +347,13 @@ def operators_work(
     Raises
     ------
     InvalidInput
-        If the accelerator lacks the precision.
+        If the accelerator lacks the precision, or a micro-batch is less than a sample of each accelerator.
     """
+    if settings.microbatches > graph.batch_per_accelerator:
+        raise InvalidInput(
+            f"microbatches {settings.microbatches}: an accelerator has {graph.batch_per_accelerator} samples; "
+            "give at most that"
+        )
     global_batch = graph.batch_per_accelerator * cluster.total_accelerators
     if profiles:
         return OperatorsWork(graph, _own_timer(graph, cluster, settings, profiles), global_batch, profiles)

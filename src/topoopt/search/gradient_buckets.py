@@ -17,6 +17,7 @@ from topoopt.jobs import (
     MICROBATCHES,
     Job,
     OperatorsWork,
+    operators_of,
 )
 from topoopt.plans import Baseline, GradientChoice
 from topoopt.routing import Fabric
@@ -77,10 +78,13 @@ def with_gradients_settled(job: Job, asked: Job, best: Candidate) -> tuple[Job, 
         job, best, times_s = _settled_by(job, best, "bucket_bytes", sizes)
         choice = replace(choice, bucket_times_s=times_s)
     if job.settings.microbatches == AUTO_MICROBATCHES:
-        few, more = MICROBATCHES[:2], MICROBATCHES[2:]
-        job, best, times_s = _settled_by(job, best, "microbatches", few)
-        if is_small(job) and times_s[1][1] < times_s[0][1]:
-            job, best, times_s = _settled_by(job, best, "microbatches", more, times_s)
+        counts = _possible(job, MICROBATCHES)
+        times_s = ()
+        if len(counts) > 1:
+            job, best, times_s = _settled_by(job, best, "microbatches", counts[:2])
+            if len(counts) > 2 and times_s[1][1] < times_s[0][1]:
+                job, best, times_s = _settled_by(job, best, "microbatches", counts[2:], times_s)
+        job = job if times_s else _with(job, microbatches=1)
         choice = replace(choice, microbatch_times_s=times_s)
     collective = asked.settings.collective
     if collective == job.settings.collective or (collective == QUICKEST and not is_small(job)):
@@ -93,6 +97,12 @@ def with_gradients_settled(job: Job, asked: Job, best: Candidate) -> tuple[Job, 
     if not is_worth_it(result.iteration_time_s, best.time_s):
         return _with(job, collective="stepped"), best, choice
     return job, best.with_result(result, job), choice
+
+
+def _possible(job: Job, counts: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the numbers of micro-batches of whole samples; one, where a simulation takes long."""
+    samples = operators_of(job).graph.batch_per_accelerator if is_small(job) else 1
+    return tuple(count for count in counts if count <= samples)
 
 
 def _settled_by(
@@ -134,14 +144,15 @@ def tried_elsewhere(job: Job, gradients: GradientChoice) -> tuple[Job, Elsewhere
 def settled(job: Job, row: Baseline, fabric: Fabric, seed: int, fidelity: Fidelity) -> Baseline:
     """Return a baseline with the fastest of some buckets, and an algorithm per message where that is faster.
 
-    On circuits that change, both stay as they are.
+    On circuits that change, both are the default ones.
     """
+    for name, _ in fidelity.tried:
+        row = _changed(row, name, AUTOMATIC[name][1])
     if fabric.reconfiguration is not None:
         return row
     laid = ringed(job, row.strategy, fabric, seed)
     for name, values in fidelity.tried:
-        row = _changed(row, name, AUTOMATIC[name][1])
-        for value in values:
+        for value in _possible(job, values) if name == "microbatches" else values:
             changed = _changed(row, name, value)
             other = outcome_on(job_of_baseline(job, changed), row.strategy, laid, fidelity.of_search)
             now_s = _weighed_s(name, getattr(row, name), row.outcome.iteration_time_s)
