@@ -58,8 +58,8 @@ def strategy_bound_s(job: Job) -> float:
     >>> from topoopt.jobs import JobSettings, make_job
     >>> from topoopt.workloads import load_model
     >>> job = make_job(load_model("vgg16", servers=4), ClusterSpec(4, 2, 100e9), JobSettings())
-    >>> round(strategy_bound_s(job), 3)
-    0.079
+    >>> round(strategy_bound_s(job), 4)
+    0.0997
     """
     if job.work.kind != "operators":
         return 0.0
