@@ -80,7 +80,7 @@ $(RUN): pyproject.toml
 	$(guard)
 	@test -e $@ || echo "Building $(VENV), once: a minute or two."
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
-	@$(PIP_INSTALL) .
+	@$(PIP_INSTALL) ".[figures,sweep]"
 	@touch $@
 
 $(DEV): $(RUN)

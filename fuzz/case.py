@@ -20,7 +20,7 @@ from fuzz.subjects import READERS, WORDS, verbs
 from fuzz.values import TEXTS, any_number
 from topoopt.frontends.cli import main
 
-LIMIT_S = 10.0
+LIMIT_S = 30.0
 MANY = ("--processes", "--chains", "--ray")
 """Flags whose small values start processes, which is another test."""
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
-from topoopt.base.errors import InvalidInput
+from topoopt.base.extras import library
 
 __version__ = "0.2.0"
 
@@ -43,11 +43,8 @@ def frame(rows: Iterable[Mapping[str, Any]]) -> Frame:
     InvalidInput
         If pandas is not installed.
     """
-    try:
-        pandas = import_module("pandas")
-    except ModuleNotFoundError:
-        raise InvalidInput("to_frame: pandas is not installed; pip install pandas") from None
-    return pandas.DataFrame([dict(row) for row in rows])
+    made: Frame = library("pandas", "frame", "to_frame").DataFrame([dict(row) for row in rows])
+    return made
 
 
 def fields_of(noun: object, *names: str) -> dict[str, Any]:

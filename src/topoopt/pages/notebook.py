@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from topoopt.base.errors import InvalidInput, unknown_name
+from topoopt.base.extras import library
 from topoopt.pages.answer_page import page_of
 from topoopt.pages.chart import Chart
 from topoopt.pages.fabric_tables import time_by_fabric
@@ -55,6 +56,7 @@ def plot_answer(answer: Any, chart: str = "", axes: Any = None) -> Any:
     InvalidInput
         If the answer has no chart, or none of that title.
     """
+    library("matplotlib", "figures", "plot")
     from topoopt.pages.paper_figure import axes_of  # noqa: PLC0415 - matplotlib takes a second to import
 
     picture = PICTURES.get(type(answer))
@@ -91,6 +93,10 @@ def _block(block: Block) -> str:
 
 
 def _svg(chart: Chart) -> str:
+    try:
+        library("matplotlib", "figures", "picture")
+    except InvalidInput as error:
+        return f"<p>{escape(str(error))}</p>"
     from topoopt.pages.paper_figure import draw  # noqa: PLC0415 - matplotlib takes a second to import
 
     text = draw(chart, ("svg",))["svg"].decode()

@@ -22,6 +22,7 @@ from typing import Any, Final
 
 from topoopt.base.answers import Progress, __version__, fields_of, shows_itself, silent
 from topoopt.base.errors import InvalidInput, check_known
+from topoopt.base.extras import library
 from topoopt.base.units import format_bytes
 from topoopt.pages.chart import BarChart, Chart, CircleChart, HeatmapChart, StagesChart, TimelineChart
 from topoopt.pages.page import Block, Facts, Notes, Page, Section, Table, Tile
@@ -89,6 +90,7 @@ def draw_charts(
     InvalidInput
         For an unknown format, or a folder that cannot be made or written.
     """
+    library("matplotlib", "figures", "figures")
     from topoopt.pages.paper_figure import draw  # noqa: PLC0415 - matplotlib takes a second to import
 
     suffixes, place, rows = check_formats(formats), _made_folder(folder), list(charts)
@@ -134,6 +136,8 @@ def check_chart_file(path: str) -> str:
     if suffix not in (*FORMATS, PAGE):
         allowed = ", ".join(f".{name}" for name in (*FORMATS, PAGE))
         raise InvalidInput(f"figure: {path}: expected a file name that ends in one of {allowed}")
+    if suffix != PAGE:
+        library("matplotlib", "figures", f"figure: {path}")
     return suffix
 
 

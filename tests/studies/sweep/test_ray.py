@@ -75,7 +75,7 @@ def test_the_points_of_a_lost_worker_are_computed_by_another(
 
 def test_without_ray_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(InvalidInput, match=r'ray: Ray is not installed; pip install "topoopt\[ray\]"'):
+    with pytest.raises(InvalidInput, match=r'ray: ray is not installed; pip install "topoopt\[ray\]"'):
         ray_cluster("auto")
 
 

@@ -72,6 +72,9 @@ def test_a_log_that_is_cut_anywhere_opens_with_the_whole_transactions_before(
     sizes = []
 
     def note(stage: str, done: int, total: int) -> None:
+        if not done:
+            assert (total, "compile kernels" in stage) == (4, True)
+            return
         sizes.append(Path(f"{file}.wal").stat().st_size)
         shutil.copy(file, tmp_path / "copy.duckdb")
         shutil.copy(f"{file}.wal", tmp_path / "copy.wal")
@@ -147,8 +150,9 @@ def test_a_file_that_is_none_of_a_sweep_is_left_alone(sweep: MakeSweep, tmp_path
         message = "cannot be opened"
     elif kind == "damaged":
 
-        def note(*row: object) -> None:
-            shutil.copy(f"{file}.wal", tmp_path / "log")
+        def note(stage: str, done: int, total: int) -> None:
+            if done:
+                shutil.copy(f"{file}.wal", tmp_path / "log")
 
         run_sweep(made, file, pretending()[0], on_progress=note)
         log = bytearray((tmp_path / "log").read_bytes())

@@ -6,6 +6,7 @@ from typer import Argument, Option
 
 import topoopt
 from topoopt.base.errors import InvalidInput
+from topoopt.base.extras import library
 from topoopt.frontends.cli.output import check_folder_name, check_writable, progress, show
 from topoopt.frontends.cli.word_flags import spread
 from topoopt.schema.words import File, InterleaveWords, PhasesWords, Word
@@ -52,6 +53,8 @@ def interleave(
     report, figures = files.get("report"), files.get("figures")
     check_writable(report, "--report", *jobs)
     check_folder_name(figures, "--figures")
+    if figures is not None:
+        library("matplotlib", "figures", "--figures")
     with progress("turning circles"):
         answer = topoopt.interleave(jobs, capacity, **words)
     if report is not None:

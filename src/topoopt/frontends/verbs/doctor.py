@@ -22,6 +22,8 @@ from topoopt.schema.words import read_settings, settings_file, usual_settings_fi
 
 GIVES: Mapping[str, str] = {
     "frame": "answers as tables: to_frame()",
+    "figures": "charts as PNG, SVG and PDF, plot() in notebooks",
+    "sweep": "topoopt sweep and its results files",
     "parquet": "simulated flows and links as Parquet",
     "import": "models in ONNX",
     "studio": "the live page: topoopt studio",

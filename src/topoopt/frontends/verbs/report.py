@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from topoopt.base.answers import Progress, silent
+from topoopt.base.extras import library
 from topoopt.jobs import expecting
 from topoopt.pages import (
     FORMATS,
@@ -55,6 +56,8 @@ def report(
         If the file cannot be read or is of another kind, or the page cannot be written.
     """
     suffixes = check_formats(tuple(formats))
+    if figures is not None:
+        library("matplotlib", "figures", "figures")
     file = os.fspath(answer) if isinstance(answer, (str, os.PathLike)) else None
     with expecting(file, "plan", "comparison", "cluster-result"):
         subject = answer if file is None else read_subject(file)

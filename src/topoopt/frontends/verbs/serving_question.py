@@ -110,7 +110,6 @@ def _of_words(source: Transformer, given: Mapping[str, Any]) -> Question:
         raise InvalidInput("columns: says how a trace is read; give the trace, too")
     if "duration" in given and "rate" not in words:
         raise InvalidInput("duration: has no effect without rate; leave it out, or give a rate")
-    whole("seed", words["seed"], 0)
     return _question(model_of(source, words), words)
 
 

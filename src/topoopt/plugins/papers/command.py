@@ -9,6 +9,7 @@ from typer import Argument, Exit, Option, echo
 
 import topoopt
 from topoopt.base.errors import InvalidInput, check_known, unknown_name
+from topoopt.base.extras import library
 from topoopt.frontends.cli import (
     INTERRUPTED,
     check_folder_name,
@@ -64,9 +65,7 @@ def reproduce(
         raise unknown_name("figure", name, titles)
     if words["seed"] < 0:
         raise InvalidInput(f"--seed: expected an integer >= 0, got {words['seed']}")
-    for picture in words["pictures"]:
-        if picture not in topoopt.FORMATS:
-            raise unknown_name("--pictures", picture, [*topoopt.FORMATS, "none"])
+    _check_pictures(words["pictures"])
     check_known("--format", words["table"], TABLES)
     quick, seed, out, page = words["quick"], words["seed"], words["out"], words.get("page")
     names = list(topoopt.reproducible(measured=False)) if name == ALL else [name]
@@ -124,6 +123,13 @@ def check_files(folder: str, names: Sequence[str], suffix: str, page: str | None
         raise InvalidInput(f"--out: {folder} cannot be made: {error.strerror or error}") from None
     for name in names:
         check_table(str(Path(folder) / f"{name}.{suffix}"), "--out")
+
+
+def _check_pictures(formats: Sequence[str]) -> None:
+    for name in formats:
+        if name not in topoopt.FORMATS:
+            raise unknown_name("--pictures", name, [*topoopt.FORMATS, "none"])
+        library("matplotlib", "figures", "--pictures")
 
 
 def write_figure(

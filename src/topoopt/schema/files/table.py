@@ -16,12 +16,12 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib import import_module
 from itertools import islice
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO
 
 from topoopt.base.errors import InvalidInput
+from topoopt.base.extras import library
 from topoopt.schema.files.content import any_bytes, check_name, read_json
 
 LIST = "written-by-topoopt.json"
@@ -43,13 +43,7 @@ def check_table_name(path: str) -> None:
     if suffix not in (CSV, PARQUET):
         raise InvalidInput(f"{path}: expected a file name that ends in {CSV} or {PARQUET}")
     if suffix == PARQUET:
-        try:
-            import_module("pyarrow")
-        except ImportError:
-            raise InvalidInput(
-                f"{path}: Parquet needs pyarrow, which is not installed; "
-                f'pip install "topoopt[parquet]", or name a {CSV} file'
-            ) from None
+        library("pyarrow", "parquet", f"{path}: Parquet ({CSV} needs no library)")
 
 
 def write_table(path: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

@@ -13,7 +13,7 @@ from numbers import Integral, Real
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from topoopt.base.errors import InvalidInput, check_known, shown
-from topoopt.base.limits import LARGEST, MOST
+from topoopt.base.limits import LARGEST, MOST, whole
 from topoopt.schema.words.synonyms import known_as
 
 Amount = str | float
@@ -187,7 +187,7 @@ def _with_article(kind: type) -> str:
 
 
 def checked_words(words: Mapping[str, Any], vocabulary: type) -> dict[str, Any]:
-    """Return the words and the defaults of others; a misspelled word is refused.
+    """Return the words and the defaults of others; a misspelled word, or a random seed below 0, is refused.
 
     Raises
     ------
@@ -195,6 +195,8 @@ def checked_words(words: Mapping[str, Any], vocabulary: type) -> dict[str, Any]:
         With the nearest known words.
     """
     check_names(words, vocabulary.__annotations__)
+    if "seed" in words:
+        whole("seed", words["seed"])
     return {**defaults(vocabulary), **words}
 
 

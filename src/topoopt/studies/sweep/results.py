@@ -7,12 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
-
-import duckdb
+from typing import TYPE_CHECKING, Any
 
 from topoopt.base.answers import Frame, fields_of, frame, shows_itself
 from topoopt.base.errors import InvalidInput, unknown_name
+from topoopt.base.extras import library
 from topoopt.studies.sweep.run import (
     COLUMNS,
     SETTING_COLUMNS,
@@ -22,6 +21,11 @@ from topoopt.studies.sweep.run import (
     is_damage,
     open_database,
 )
+
+if TYPE_CHECKING:
+    import duckdb
+else:
+    duckdb = library("duckdb", "sweep", "results files")
 
 TRIES = 5
 """Copies of a file that is being written; one in a million is torn by a checkpoint."""

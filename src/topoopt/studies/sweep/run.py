@@ -11,15 +11,19 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, get_type_hints
-
-import duckdb
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from topoopt.base.answers import Progress, __version__, digest, fields_of, shows_itself, silent
 from topoopt.base.errors import InvalidInput
+from topoopt.base.extras import library
 from topoopt.schema.files import is_file
 from topoopt.studies.sweep.file import Sweep
 from topoopt.studies.sweep.point import DEGREES, FAILED, POINT_FIELDS, Answer, Crew, Point, Task, tasks_of
+
+if TYPE_CHECKING:
+    import duckdb
+else:
+    duckdb = library("duckdb", "sweep", "results files")
 
 _SQL_TYPES: Mapping[type, str] = {int: "BIGINT", float: "DOUBLE", str: "VARCHAR", bool: "BOOLEAN"}
 SETTING_COLUMNS: Mapping[str, str] = {name: _SQL_TYPES[get_type_hints(Point)[name]] for name in POINT_FIELDS}
@@ -176,6 +180,8 @@ def run_sweep(
         missing = [point for point in sweep.points if point.digest not in finished]
         found = len(sweep.points) - len(missing)
         statuses: Counter[str] = Counter()
+        if missing:
+            on_progress("the first points (new workers compile kernels first: minutes)", 0, len(missing))
         with _closed(crew(tasks_of(missing, sweep.folder), store.begin)) as answers:
             for answer in answers:
                 store.keep(answer)

@@ -16,6 +16,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from topoopt.base.errors import Infeasible, InvalidInput
+from topoopt.base.extras import library
 from topoopt.base.workers import end_with_parent
 from topoopt.studies.sweep.compute import Made, solve
 from topoopt.studies.sweep.point import FAILED, Answer, Crew, Point, Task
@@ -251,10 +252,7 @@ def _ready(address: str) -> Any:
     # Read when Ray is imported: it would otherwise tell its makers that it is used.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # else it dumps its stacks into the terminal
-    try:
-        import ray  # noqa: PLC0415 - an extra
-    except ImportError:
-        raise InvalidInput('ray: Ray is not installed; pip install "topoopt[ray]"') from None
+    ray = library("ray", "ray", "ray")
     if place is not None:
         _check_reachable(address, *place)
     return ray

@@ -8,7 +8,6 @@ depends on the shape of an input alone, such as a mask, is none.
 Values are computed where they are small and cheap, since sizes depend on them. The cost of a file is checked first.
 """
 
-import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from math import prod
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from topoopt.base.errors import InvalidInput
+from topoopt.base.extras import library
 from topoopt.schema.files import decoding, read_bytes
 from topoopt.workloads.programs import tensor_program as roles
 from topoopt.workloads.programs.tensor_program import ProgramNode, Tensor, TensorProgram, checked_tensor
@@ -72,14 +72,9 @@ def read_onnx(path: str, sizes: Mapping[str, int], samples: int | None = None) -
         If the package is missing, the file is no model or costs too much, or a dimension or a shape is not known.
     """
     data = read_bytes(path)
-    try:
-        onnx = importlib.import_module("onnx")
-        for part in ("shape_inference", "inliner", "reference"):
-            importlib.import_module(f"onnx.{part}")
-    except ImportError:
-        raise InvalidInput(
-            f"{path}: reading ONNX needs the package onnx: pip install 'topoopt[import]'"
-        ) from None
+    onnx = library("onnx", "import", path)
+    for part in ("shape_inference", "inliner", "reference"):
+        library(f"onnx.{part}", "import", path)
     with decoding(path, "no model in ONNX, or cut short"):
         model = onnx.load_model_from_string(data)
     if not model.graph.node:

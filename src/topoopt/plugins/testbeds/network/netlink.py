@@ -1,11 +1,10 @@
 """Requests to the kernel's network, through pyroute2: the contents of a namespace, from a layout."""
 
-import importlib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from topoopt.base.errors import InvalidInput
+from topoopt.base.extras import library
 from topoopt.plugins.testbeds.namespaces import FOLDER, inside
 from topoopt.plugins.testbeds.network.layout import Cable, Layout, Port, ServerRoute, Shaping, identity
 
@@ -28,12 +27,7 @@ def pyroute2_here() -> Any:
     InvalidInput
         If it is not installed.
     """
-    try:
-        return importlib.import_module("pyroute2")
-    except ImportError:
-        raise InvalidInput(
-            'testbed: pyroute2 is not installed; install it with: pip install "topoopt[testbed]"'
-        ) from None
+    return library("pyroute2", "testbed", "testbed")
 
 
 def speaking(name: str, function: Callable[..., R], *arguments: Any) -> R:

@@ -1,0 +1,27 @@
+"""Optional libraries: the extras of ``pip install "topoopt[NAME]"``, imported when an answer needs them."""
+
+from importlib import import_module
+from typing import Any
+
+from topoopt.base.errors import InvalidInput
+
+
+def library(name: str, extra: str, place: str) -> Any:
+    """Return a library that belongs to an extra.
+
+    Parameters
+    ----------
+    name, extra : str
+        Package of Python, and extra of topoopt that installs it.
+    place : str
+        What needs it, as the error names it first.
+
+    Raises
+    ------
+    InvalidInput
+        If it is not installed, with the command that installs it.
+    """
+    try:
+        return import_module(name)
+    except ImportError:
+        raise InvalidInput(f'{place}: {name} is not installed; pip install "topoopt[{extra}]"') from None
