@@ -379,10 +379,10 @@ def requested_cluster(request: JobRequest, servers: int) -> ClusterSpec:
 def scale_up_bandwidth_bps(cluster: Mapping[str, Any]) -> float:
     """Return the bandwidth inside servers of a requested cluster: as given, else that of its accelerator."""
     whole = requested_cluster(JobRequest(cluster=dict(cluster)), 2)
-    said_bps = whole.intra_server_bandwidth_bps
+    given_bps = whole.intra_server_bandwidth_bps
     if "intra_server_bandwidth_bps" in cluster:
-        return said_bps
-    return find_accelerator(whole.accelerator).scale_up_bandwidth_bps or said_bps
+        return given_bps
+    return find_accelerator(whole.accelerator).scale_up_bandwidth_bps or given_bps
 
 
 def names_file(text: str) -> bool:

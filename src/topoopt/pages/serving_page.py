@@ -188,7 +188,7 @@ def _entries(answer: ServingAnswer) -> Entries:
         "cells": ""
         if question.cells == 1
         else f"{question.cells} of {question.limits.accelerators:,} accelerators, each with a network and a router of "
-        "its own and an equal share of the requests. One cell is simulated; the others differ from it by chance only. "
+        "its own and an equal share of the requests. One cell is simulated; the others have other random arrivals. "
         "One router that saw the load of all cells would shorten the waits; it is not simulated",
         "requests": f"{rate}{demand.words}{question.in_each}; prompts of {demand.prompt:,.0f} tokens and answers of "
         f"{demand.answer:,.0f}",

@@ -62,9 +62,12 @@ NEAR = 1.02
 a percent slower, and with first come, first served links, fewer micro-batches do not predict more exactly."""
 _free_time_s = lru_cache(maxsize=64)(free_time_s)
 _step_flows = lru_cache(maxsize=256)(analytic_flows)
-MANY, MOST_PROMISING, FEWER_PROMISING = 64, 4, 2
-"""Strategies that are simulated on each fabric, the fastest by the estimate of the search's kernel, and fewer above a
-number of servers: over a second of CPU time each for 1,024."""
+MANY = 64
+"""Servers above which fewer strategies are simulated per fabric: at 1,024 each takes over a second of CPU time."""
+MOST_PROMISING = 4
+"""Strategies simulated per fabric up to :data:`MANY` servers, the fastest by the estimate of the search's kernel."""
+FEWER_PROMISING = 2
+"""Strategies simulated per fabric above :data:`MANY` servers."""
 NEAR_FASTEST = 1.05
 """Factor of the least estimate up to which others are simulated, too."""
 Built = tuple[Sizing, Fabric]

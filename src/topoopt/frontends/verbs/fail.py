@@ -173,7 +173,7 @@ def _month(source: PlanSource, words: Mapping[str, Any], on_progress: Progress) 
 
 def _refuse_one_failure(words: Mapping[str, Any]) -> None:
     for word in pick(words, FailureWords):
-        raise InvalidInput(f"{word}: is of one failure; availability fails parts by chance")
+        raise InvalidInput(f"{word}: applies to one failure; availability draws failures at random")
 
 
 def _left_out(names: Sequence[str]) -> tuple[str, ...]:

@@ -284,8 +284,8 @@ def _wiring(words: Mapping[str, Any]) -> Wiring:
     if "wiring" in words and is_file_name(words["wiring"], WIRED_DIRECTLY):
         if is_plan_file(named):
             return _wiring_of_plan(named, words)
-        said_bps = bandwidth_bps if "bandwidth" in words else None
-        wiring = read_wiring(named, said_bps, links, degree, usual_bps=bandwidth_bps)
+        given_bps = bandwidth_bps if "bandwidth" in words else None
+        wiring = read_wiring(named, given_bps, links, degree, usual_bps=bandwidth_bps)
         if servers not in (None, wiring.servers):
             raise InvalidInput(f"servers: {named} joins {wiring.servers}, got {servers}; leave it out")
         return wiring

@@ -133,7 +133,7 @@ def answer_times(service: Service, send_s: Mapping[float, float], slowness: floa
     ttft_s = run.ttft_s
     if send_s:
         law = service.laws.transfer
-        # a send for each request: quantiles of those seen, in order of prompts, by chance among equal ones
+        # a send for each request: quantiles of those seen, in order of prompts, at random among equal ones
         chance = np.random.default_rng(len(requests)).random(len(requests))
         rank = np.empty(len(requests), np.int64)
         rank[np.lexsort((chance, requests.input_tokens))] = np.arange(len(requests))

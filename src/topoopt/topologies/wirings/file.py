@@ -162,7 +162,7 @@ def read_switched_graph(path: str | Path, usual_bps: float) -> Topology | None:
         raise InvalidInput(f"{path}: {error}") from None
 
 
-def check_bandwidth(path: str | Path, said_bps: object, asked_bps: float | None) -> None:
+def check_bandwidth(path: str | Path, file_bps: object, asked_bps: float | None) -> None:
     """Refuse a bandwidth asked for that is not the one of the links in a wiring file.
 
     Raises
@@ -170,9 +170,9 @@ def check_bandwidth(path: str | Path, said_bps: object, asked_bps: float | None)
     InvalidInput
         With both bandwidths.
     """
-    if isinstance(said_bps, float) and asked_bps is not None and abs(asked_bps - said_bps) > 1e-9 * said_bps:
+    if isinstance(file_bps, float) and asked_bps is not None and abs(asked_bps - file_bps) > 1e-9 * file_bps:
         raise InvalidInput(
-            f"bandwidth: {path} says {format_bandwidth(said_bps)} per link, got {format_bandwidth(asked_bps)}; "
+            f"bandwidth: {path} says {format_bandwidth(file_bps)} per link, got {format_bandwidth(asked_bps)}; "
             "leave it out, or remove the bandwidths from the file"
         )
 
