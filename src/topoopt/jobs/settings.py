@@ -1,5 +1,6 @@
 """JobSettings: cost model of a job's operators."""
 
+import re
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Annotated, Any, Final
@@ -68,7 +69,7 @@ def parse_microbatches(value: str | int, place: str) -> int:
     >>> parse_microbatches("auto", "microbatches"), parse_microbatches("4", "microbatches")
     (0, 4)
     """
-    count = AUTO_MICROBATCHES if value == "auto" else int(value) if str(value).isdecimal() else -1
+    count = AUTO_MICROBATCHES if value == "auto" else int(value) if re.fullmatch(r"[0-9]{1,9}", str(value)) else -1
     if value != "auto" and not 1 <= count <= MOST_MICROBATCHES:
         raise InvalidInput(f"{place}: expected auto or 1 to {MOST_MICROBATCHES}, got {shown(value)}")
     return count

@@ -152,7 +152,7 @@ def test_one_accelerator_sends_nothing(topoopt: Topoopt) -> None:
         (("--iteration", "-1", "--loads", "zipf"), "--iteration: must be >= 0, got -1"),
         (("--iteration", "3"), "--iteration: is for loads that change"),
         (("--seed", "3"), "--seed: is for loads that change"),
-        (("--seed", "-3", "--loads", "zipf"), "--seed: must be >= 0, got -3"),
+        (("--seed", "-3", "--loads", "zipf"), "--seed: expected an integer >= 0, got -3"),
         (("--accelerators-per-server", "0"), "--accelerators-per-server: expected an integer >= 1, got 0"),
         (("--slots", "nowhere.txt"), "nowhere.txt: no such file"),
         (("--heat-map", "map.gif"), '--heat-map: format: unknown name "gif"'),

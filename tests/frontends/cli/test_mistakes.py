@@ -53,7 +53,7 @@ MISTAKES = [
     ((*PLAN, "--precision", "fp8"), "precision: A100-SXM4-40GB has no fp8; it has fp32, tf32, bf16, fp16"),
     ((*PLAN, "--memory-check", "on"), 'memory-check: unknown name "on"'),
     ((*PLAN, "--embedding-factor", "3"), "embedding_bytes_factor: allowed are 1 and 2, got 3"),
-    ((*PLAN, "--seed", "-1"), "seed: must be >= 0, got -1"),
+    ((*PLAN, "--seed", "-1"), "seed: expected an integer >= 0, got -1"),
     ((*PLAN, "--chains", "0"), "chains: must be >= 1, got 0"),
     ((*PLAN, "--prices", "2023"), 'prices: unknown name "2023"'),
     (
