@@ -85,7 +85,7 @@ def test_a_family_that_does_not_exist_names_the_nearest(request_: WiringRequest,
         ({"servers": 8, "degree": 4, "objective": "most"}, 'objective: unknown name "most"'),
         ({"servers": 8, "degree": 4, "budget_s": -1.0}, "budget: expected seconds >= 0"),
         ({"servers": 8, "degree": 4, "budget_s": 1e9}, "budget: expected seconds >= 0, a day"),
-        ({"servers": 8, "degree": 4, "seed": -1}, "seed: expected an integer >= 0, got -1"),
+        ({"servers": 8, "degree": 4, "seed": -1}, "seed: must be >= 0, got -1"),
         ({"servers": 64, "degree": 4, "ring_group": 7}, "ring_group: expected 3 or more"),
     ],
 )
