@@ -94,7 +94,7 @@ MISTAKES = [
     (("--fabric", "sip-ml", "--fail-link", "0-1@1ms"), "not on sip-ml, whose circuits change"),
     (("--bandwidth", "100"), '--bandwidth: missing unit in "100"'),
     (("--latency", "1"), '--latency: unknown or missing unit in "1"'),
-    (("--seed", "-1"), "seed: expected an integer >= 0, got -1"),
+    (("--seed", "-1"), "seed: must be >= 0, got -1"),
     (("--collective", "bulky"), 'unknown name "bulky"; did you mean bulk?'),
     (("--placement", "strided"), "--placement: is for several jobs"),
     ((GRAPH,), "2 jobs share one fabric; name a fabric with --fabric NAME: topoopt"),
