@@ -45,7 +45,8 @@ _Given = tuple[Traffic, str, int | None, IterationTimes | None]
 def requested_job(request: JobRequest) -> Job:
     """Return the job that a request means; transformers are :func:`topoopt.search.job_of`'s.
 
-    Where it names no number of servers, a model has that of its variant, a profile that which it was measured
+    A number of accelerators is one of servers, each with as many as a cluster has by default or as is requested.
+    Where neither is named, a model has that of its variant, a profile that which it was measured
     for, a traffic matrix that of its rows, and operators have 128.
 
     Raises
@@ -53,11 +54,14 @@ def requested_job(request: JobRequest) -> Job:
     InvalidInput
         If anything in the request is unknown, out of range, or does not go together.
     """
+    if "accelerators" in request.training:
+        request = _in_servers(request)
     if request.training:
         word = next(iter(request.training))
         what = request.model or request.operators or request.profile or request.traffic or "what is described"
-        remedy = "give servers and accelerators_per_server" if word == "accelerators" else "leave it out"
-        raise InvalidInput(f"{word}: is for transformers in pipeline stages, and {what} is none; {remedy}")
+        raise InvalidInput(
+            f"{word}: is for transformers in pipeline stages, and {what} is none; leave it out"
+        )
     settings = JobSettings(**request.settings)
     if request.traffic or isinstance(request.described, Traffic | Recording):
         return given_traffic_job(request)
@@ -75,6 +79,25 @@ def requested_job(request: JobRequest) -> Job:
         return make_job(_own_graph(request), cluster, settings)
     graph, servers = _zoo_graph(request)
     return make_job(graph, requested_cluster(request, servers), settings)
+
+
+def _in_servers(request: JobRequest) -> JobRequest:
+    """Return the request with its number of accelerators as one of servers."""
+    training = dict(request.training)
+    accelerators = training.pop("accelerators")
+    per_server = requested_cluster(request, 2).accelerators_per_server
+    servers, rest = divmod(accelerators, per_server)
+    if rest:
+        raise InvalidInput(
+            f"accelerators: {accelerators} do not fill servers of {per_server}; "
+            f"give accelerators_per_server, or a multiple of {per_server}"
+        )
+    if request.cluster.get("servers", servers) != servers:
+        raise InvalidInput(
+            f"accelerators: {accelerators} are {servers} servers of {per_server}, and servers says "
+            f"{request.cluster['servers']}; leave one out"
+        )
+    return replace(request, training=training, cluster={**request.cluster, "servers": servers})
 
 
 def program_words(request: JobRequest) -> str:

@@ -69,7 +69,13 @@ def parse_microbatches(value: str | int, place: str) -> int:
     >>> parse_microbatches("auto", "microbatches"), parse_microbatches("4", "microbatches")
     (0, 4)
     """
-    count = AUTO_MICROBATCHES if value == "auto" else int(value) if re.fullmatch(r"[0-9]{1,9}", str(value)) else -1
+    count = (
+        AUTO_MICROBATCHES
+        if value == "auto"
+        else int(value)
+        if re.fullmatch(r"[0-9]{1,9}", str(value))
+        else -1
+    )
     if value != "auto" and not 1 <= count <= MOST_MICROBATCHES:
         raise InvalidInput(f"{place}: expected auto or 1 to {MOST_MICROBATCHES}, got {shown(value)}")
     return count

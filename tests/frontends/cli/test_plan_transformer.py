@@ -112,8 +112,8 @@ def test_traffic_of_a_transformer_is_that_of_the_best_in_closed_form(topoopt: To
 
 MISTAKES: tuple[tuple[tuple[str, ...], str], ...] = (
     (
-        ("plan", "dlrm", "--accelerators", "64"),
-        "--accelerators: is for transformers in pipeline stages, and dlrm",
+        ("plan", "dlrm", "--accelerators", "63"),
+        "--accelerators: 63 do not fill servers of 4; give --accelerators-per-server",
     ),
     (
         ("plan", "llama3-70b", "--budget", "5"),

@@ -19,6 +19,7 @@ KNOWN = {
     for word in vocabulary.__annotations__
 }
 SAME = [
+    ("traffic vgg16 --gpus 16", "traffic vgg16 --servers 4"),
     ("plan vgg16 --nodes 4 --ports 2 --nic-speed 100G", "plan vgg16 --servers 4 --degree 2 --bandwidth 100Gbps"),
     (
         "llm search llama3-8b --gpus=16 --gpu h100 --tensor-model-parallel-size 2 --seq-length 4096 --gbs 64",
@@ -47,6 +48,12 @@ REFUSED = [
     ("estimate llama3-8b", "write topoopt llm estimate"),
     ("gpus", "write topoopt hardware"),
     ("version", "write topoopt --version"),
+    ("view x.json", "write topoopt report"),
+    ("all_reduce_perf -b 8", "write topoopt collective"),
+    ("vgg16 --servers 4", "write topoopt plan vgg16"),
+    ("finetune llama3-8b --lora", "LoRA is what finetune does by default; --full"),
+    ("models --family llama", "such as topoopt models llama"),
+    ("plan vgg16 --gpus 16 --servers 3", "16 are 4 servers of 4"),
     ("help plan", "write topoopt plan --help"),
     ("fattree", "write topoopt compare"),
     ("schedule trace.csv", "write topoopt cluster run"),

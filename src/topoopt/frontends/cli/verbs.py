@@ -142,6 +142,9 @@ class Verbs(TyperGroup):
             return None
         if self.package == PROGRAM and (ours := verb_known_as(cmd_name)):
             raise InvalidInput(f'verb: unknown name "{cmd_name}"; write topoopt {ours}')
+        models = import_module("topoopt.frontends.cli.word_flags").known_models
+        if self.package == PROGRAM and cmd_name in models(cmd_name):
+            raise InvalidInput(f'verb: "{cmd_name}" is a model; write topoopt plan {cmd_name}')
         if len(self.table) > MOST_NAMES:
             raise InvalidInput(
                 f'verb: unknown name "{cmd_name}"{nearest(cmd_name, self.table)} topoopt --help lists all'

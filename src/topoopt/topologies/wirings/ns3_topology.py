@@ -60,7 +60,9 @@ def ns3_graph(text: str) -> ForeignGraph:
         (int(head[0]), 1, 0, int(head[1]), int(head[2])) if len(head) == 3 else tuple(map(int, head[:5]))
     )
     first = next((index for index, (_, line) in enumerate(lines) if _LINK.fullmatch(line)), len(lines))
-    switches = [int(word) for _, line in lines[1:first] for word in line.split() if re.fullmatch(r"[0-9]{1,9}", word)]
+    switches = [
+        int(word) for _, line in lines[1:first] for word in line.split() if re.fullmatch(r"[0-9]{1,9}", word)
+    ]
     rows = [_row(number, line, nodes) for number, line in lines[first:]]
     for what, said, there in (("switches", inside + outside, len(switches)), ("links", links, len(rows))):
         if said != there:
