@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # a page of one room needs no other
     from topoopt.pages.report_files import write_report as write_report
     from topoopt.pages.screen import figure as figure
     from topoopt.pages.sweep_page import lines_chart as lines_chart
+    from topoopt.pages.sweep_page import sweep_report as sweep_report
     from topoopt.pages.tables import Column as Column
     from topoopt.pages.tables import counted as counted
     from topoopt.pages.tables import dollars as dollars

@@ -122,6 +122,10 @@ class Series:
         Whether points of a line have marks; a line that only guides the eye has none.
     labels : tuple of str
         Tooltip of each point; empty for none.
+    names : tuple of str
+        Texts beside the points, with leaders where it is crowded; a point may have an empty one.
+    ringed : bool
+        Whether every point has a ring around it.
     """
 
     name: str
@@ -132,10 +136,13 @@ class Series:
     stepped: bool = False
     labels: tuple[str, ...] = ()
     marked: bool = True
+    names: tuple[str, ...] = ()
+    ringed: bool = False
 
     def __post_init__(self) -> None:
         assert len(self.x) == len(self.y), f"series {self.name}: {len(self.x)} x for {len(self.y)} y"
         assert len(self.labels) in (0, len(self.x)), f"series {self.name}: {len(self.labels)} labels"
+        assert len(self.names) in (0, len(self.x)), f"series {self.name}: {len(self.names)} names"
 
 
 @dataclass(frozen=True, slots=True)

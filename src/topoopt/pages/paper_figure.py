@@ -1,6 +1,7 @@
 """One chart as the bytes of a picture: its look, and the text around its axes."""
 
 import io
+import itertools
 import math
 import textwrap
 from collections.abc import Sequence
@@ -171,6 +172,7 @@ def draw_on(axes: Axes, chart: Chart) -> None:
                 _set_axis(axes, "x", across)
             _set_axis(axes, "y", up)
             _draw_limits(axes, chart.limits)
+            _name_points(axes, chart)
         case BarChart():
             _bars(axes, chart)
         case HeatmapChart():
@@ -183,6 +185,56 @@ def draw_on(axes: Axes, chart: Chart) -> None:
             draw_polar(axes, chart)
         case StagesChart():
             draw_stages(axes, chart)
+
+
+def _name_points(axes: Axes, chart: LineChart) -> None:
+    """Ring points, and write names beside them, with leaders to where neither points nor names are."""
+    to_points = (axes.transData + axes.figure.dpi_scale_trans.inverted()).transform
+    drawn = [(one, look) for one, look in zip(chart.series, styles(chart.series), strict=True) if one.names]
+    edge = 72 * axes.figure.dpi_scale_trans.inverted().transform(axes.transAxes.transform((1.0, 1.0)))[0]
+    taken = [(x - 6, x + 6, y - 6, y + 6) for one, _ in drawn for x, y in _points_of(one, to_points)]
+    taken.append((edge, math.inf, -math.inf, math.inf))
+    for one, look in drawn:
+        if one.ringed:
+            axes.plot(one.x, one.y, "o", ms=11, mfc="none", mec=look.color, mew=1.3, zorder=3)
+        for name, value, place in zip(
+            one.names, zip(one.x, one.y, strict=True), _points_of(one, to_points), strict=True
+        ):
+            found = _free_place(place, len(name) * 3.9, taken) if name else None
+            if found is None:
+                continue
+            (across, up), side, box = found
+            leader = {"arrowstyle": "-", "color": "#888888", "lw": 0.6, "shrinkA": 0, "shrinkB": 3}
+            axes.annotate(
+                name,
+                value,  # type: ignore[arg-type]
+                (across, up),
+                textcoords="offset points",
+                fontsize=7.5,
+                ha=side,
+                va="center",
+                arrowprops=leader if math.hypot(across, up) > _GAP_POINTS * 2 else None,
+            )
+            taken.append(box)
+
+
+def _points_of(one: Series, to_points: Any) -> list[tuple[float, float]]:
+    """Return where the points of a series are, in typographic points."""
+    return [(72 * x, 72 * y) for x, y in to_points(list(zip(one.x, one.y, strict=True)))]
+
+
+def _free_place(
+    place: tuple[float, float], wide: float, taken: Sequence[tuple[float, float, float, float]]
+) -> tuple[tuple[float, float], str, tuple[float, float, float, float]] | None:
+    """Return the nearest free offset of a text from a point, its alignment and its box; None where none is free."""
+    for far, turn in itertools.product((9, 20, 34, 50), (1, -1, 5, -5, 0, 6, 3, -3)):
+        across, up = far * math.cos(turn * math.pi / 6), 1.1 * far * math.sin(turn * math.pi / 6)
+        side = "left" if across > 1 else "right" if across < -1 else "center"
+        left = place[0] + across - {"left": 0.0, "center": wide / 2, "right": wide}[side]
+        box = left, left + wide, place[1] + up - 4.5, place[1] + up + 4.5
+        if all(box[0] >= b or a >= box[1] or box[2] >= d or c >= box[3] for a, b, c, d in taken):
+            return (across, up), side, box
+    return None
 
 
 def _marker(one: Series, look: Style) -> dict[str, Any]:

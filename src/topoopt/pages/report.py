@@ -1,4 +1,4 @@
-"""Report of a plan, a comparison or a cluster, detected by the content of the file."""
+"""Report of any answer, detected by the content of the file; the pictures of a plan."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +22,7 @@ from topoopt.pages.fabric_tables import (
     time_by_fabric,
     time_tiles,
 )
+from topoopt.pages.json_page import json_page
 from topoopt.pages.operators_page import bill_blocks
 from topoopt.pages.page import Page, Section, Tile
 from topoopt.pages.plan_facts import (
@@ -61,10 +62,12 @@ PARTS = {"wiring_s": "wiring", "routing_s": "routing", "schedule_s": "schedule",
 SECOND = "All bytes that the requests of a second send, as if they were sent at once."
 NOT_IN_STEP = 1e-6
 """Relative difference of rounds above which there is a caveat."""
-Subject = Plan | Comparison | ClusterResult
+Subject = Plan | Comparison | ClusterResult | Page
+CHOICE = "choice.json"
+"""File in a folder of topoopt choose with the answer."""
 ALLOWED = (
-    "expected what topoopt plan --out, topoopt compare --json or topoopt cluster run --json wrote: "
-    "a JSON file of a plan, a comparison or a cluster"
+    "expected what topoopt plan --out, sweep --out or choose --out wrote, or what compare, cluster run, serving, rl, "
+    "finetune, fail or choose printed with --json"
 )
 
 
@@ -76,11 +79,15 @@ def read_subject(path: str | Path) -> Subject:
     InvalidInput
         In one line, if the file cannot be read, is no JSON, or holds something else.
     """
-    return subject_from_mapping(read_json(path, ALLOWED), str(path))
+    chosen = Path(path, CHOICE)
+    return subject_from_mapping(read_json(chosen if chosen.is_file() else path, ALLOWED), str(path))
 
 
 def subject_from_mapping(document: Any, place: str = "report") -> Subject:
-    """Return the plan, comparison or cluster that a document describes; errors as :func:`read_subject`."""
+    """Return the plan, comparison or cluster that a document describes, or the page of another answer.
+
+    Errors as :func:`read_subject`.
+    """
     if not isinstance(document, dict):
         raise InvalidInput(f"{place}: a {type(document).__name__}; {ALLOWED}")
     if "schema" in document and str(document["schema"]).startswith("topoopt-plan"):
@@ -90,6 +97,9 @@ def subject_from_mapping(document: Any, place: str = "report") -> Subject:
         return result_from_mapping(document, place)
     if kind == COMPARISON_FORMAT or (kind is None and "simulators" in document and "fabrics" in document):
         return comparison_from_mapping(document, place)
+    page = json_page(document)
+    if page is not None:
+        return page
     got = f'"{kind}"' if kind is not None else "something else"
     raise InvalidInput(f"{place}: {got}; {ALLOWED}")
 

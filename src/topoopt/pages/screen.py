@@ -98,7 +98,9 @@ def figure(chart: Chart) -> dict[str, Any]:
 
 def _line(one: Series, look: Style) -> dict[str, Any]:
     few = len(one.x) <= (_MANY_STEPS if one.stepped else _MANY_POINTS)
-    labels = {"labels": list(one.labels)} if one.labels else {}
+    more = {"labels": list(one.labels)} if one.labels else {}
+    more |= {"names": list(one.names)} if any(one.names) else {}
+    more |= {"ringed": True} if one.ringed else {}
     return {
         "name": one.name,
         **_look(look, hollow=one.published),
@@ -107,7 +109,7 @@ def _line(one: Series, look: Style) -> dict[str, Any]:
         **fields_of(one, "joined", "stepped"),
         "x": [x if isinstance(x, str) else _number(x) for x in one.x],
         "y": [_number(y) for y in one.y],
-        **labels,
+        **more,
     }
 
 
