@@ -170,8 +170,8 @@ class LineChart:
         Labels with the unit of the data in parentheses or after a comma; ticks use a suitable prefix.
     x_from_zero, y_from_zero : bool
         Whether an axis that is not logarithmic begins at zero, though the data do not.
-    limits : tuple of Limit
-        Limits on the y axis.
+    limits, x_limits : tuple of Limit
+        Limits on the y axis, and on the x axis.
     """
 
     name: str
@@ -185,6 +185,7 @@ class LineChart:
     x_from_zero: bool = False
     y_from_zero: bool = False
     limits: tuple[Limit, ...] = ()
+    x_limits: tuple[Limit, ...] = ()
 
     @property
     def words(self) -> list[str]:
@@ -253,6 +254,8 @@ class Bar:
         Bars of a kind have one color.
     lanes : int
         Height in rows.
+    name : str
+        Text in the bar, where there is room.
     """
 
     lane: int
@@ -261,6 +264,7 @@ class Bar:
     kind: str
     label: str = ""
     lanes: int = 1
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +275,10 @@ class TimelineChart:
     ----------
     lanes : tuple of str
         Their names; empty where they are numbered, as servers are.
+    count : int
+        Number of numbered lanes; 0 for those that have bars.
+    until_s : float
+        End of the time axis, for charts that share one from zero; 0 for that of the bars.
     """
 
     name: str
@@ -279,11 +287,13 @@ class TimelineChart:
     lanes: tuple[str, ...]
     bars: tuple[Bar, ...]
     note: str = ""
+    count: int = 0
+    until_s: float = 0.0
 
     @property
     def height(self) -> int:
         """Number of lanes."""
-        return len(self.lanes) or max((bar.lane + bar.lanes for bar in self.bars), default=1)
+        return len(self.lanes) or self.count or max((bar.lane + bar.lanes for bar in self.bars), default=1)
 
     @property
     def by_kind(self) -> dict[str, list[Bar]]:
@@ -294,9 +304,11 @@ class TimelineChart:
         return kinds
 
     @property
-    def end_s(self) -> float:
-        """End of the last bar."""
-        return max((bar.finish_s for bar in self.bars), default=1.0)
+    def span_s(self) -> tuple[float, float]:
+        """Begin and end of the time axis: from zero where it is shared, or where the bars come near to it."""
+        first_s = min((bar.start_s for bar in self.bars), default=0.0)
+        end_s = self.until_s or max((bar.finish_s for bar in self.bars), default=1.0) or 1.0
+        return (0.0 if self.until_s or first_s <= 0.25 * end_s else first_s), end_s
 
 
 @dataclass(frozen=True, slots=True)

@@ -216,10 +216,10 @@ def number_axis(
 
 def line_axes(chart: LineChart) -> tuple[Axis, Axis]:
     """Return both axes of lines; a category axis has arbitrary numbers."""
-    limits = tuple(limit.value for limit in chart.limits)
+    limits, x_limits = ([limit.value for limit in each] for each in (chart.limits, chart.x_limits))
     x = number_axis(
         chart.x_label,
-        (x for one in chart.series for x in one.x),
+        (*(x for one in chart.series for x in one.x), *x_limits),
         log=chart.x_log,
         from_zero=chart.x_from_zero,
     )

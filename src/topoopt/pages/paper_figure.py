@@ -138,7 +138,7 @@ def size_of(chart: Chart) -> tuple[float, float]:
             size = 5.6, min(max(5.0 * rows / max(columns, 1), 1.6), 6.5)
         case TimelineChart():
             lanes = len(chart.lanes)
-            size = 6.4, min(0.6 + 0.36 * lanes, 6.0) if lanes else 3.8
+            size = 6.4, min(0.6 + 0.36 * lanes, 6.0) if lanes else 2.4 if chart.until_s else 3.8
         case BarChart(horizontal=True):
             size = 6.0, min(1.0 + 0.3 * len(chart.words), 7.0)
         case BarChart():
@@ -172,6 +172,7 @@ def draw_on(axes: Axes, chart: Chart) -> None:
                 _set_axis(axes, "x", across)
             _set_axis(axes, "y", up)
             _draw_limits(axes, chart.limits)
+            _draw_limits(axes, chart.x_limits, upright=True)
             _name_points(axes, chart)
         case BarChart():
             _bars(axes, chart)
@@ -325,9 +326,13 @@ def _timeline(axes: Axes, chart: TimelineChart) -> None:
         axes.add_collection(
             PolyCollection(boxes, facecolor=look.color, edgecolor="white", linewidth=width, label=kind)
         )
-    first_s = min((bar.start_s for bar in chart.bars), default=0.0)
-    times = Axis("time", "s", 1.0, first_s, chart.end_s if chart.bars else 1.0)
-    _set_axis(axes, "x", times)
+    begin_s, end_s = chart.span_s
+    _set_axis(axes, "x", Axis("time", "s", 1.0, begin_s, end_s))
+    letter_s = (end_s - begin_s) / 90
+    for bar in chart.bars:
+        if len(bar.name) * letter_s < bar.finish_s - bar.start_s:
+            middle = (bar.start_s + bar.finish_s) / 2, bar.lane + bar.lanes / 2 - 0.5
+            axes.text(*middle, bar.name, fontsize=6.5, color="white", ha="center", va="center", clip_on=True)
     axes.set_ylim(chart.height - 0.45, -0.55)
     if chart.lanes:
         axes.set_yticks(range(chart.height), chart.lanes)

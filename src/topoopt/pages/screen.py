@@ -64,6 +64,7 @@ def figure(chart: Chart) -> dict[str, Any]:
                 "y": _axis(y),
                 "series": [_line(one, look) for one, look in zip(chart.series, looks, strict=True)],
                 "limits": _limits(chart.limits),
+                **({"x_limits": _limits(chart.x_limits)} if chart.x_limits else {}),
             }
         case BarChart():
             words = chart.words
@@ -148,12 +149,10 @@ def _runs(numbers: Sequence[int]) -> list[int]:
 
 def _timeline(chart: TimelineChart) -> dict[str, Any]:
     kinds = list(chart.by_kind)
-    first_s = min((bar.start_s for bar in chart.bars), default=0.0)
-    begin_s = 0.0 if first_s <= 0.25 * chart.end_s else first_s
-    times = Axis("time", "s", 1.0, begin_s, chart.end_s or 1.0)
+    times = Axis("time", "s", 1.0, *chart.span_s)
     return {
         "kind": "timeline",
-        "height": 66 + 40 * chart.height if chart.lanes else 460,
+        "height": 66 + 40 * chart.height if chart.lanes else 300 if chart.until_s else 460,
         "x": _axis(times),
         "label": chart.y_label,
         "lanes": list(chart.lanes),
@@ -164,7 +163,15 @@ def _timeline(chart: TimelineChart) -> dict[str, Any]:
 
 
 def _lane_bar(bar: Bar, kind: int) -> list[Any]:
-    return [bar.lane, _number(bar.start_s), _number(bar.finish_s), kind, bar.label or bar.kind, bar.lanes]
+    return [
+        bar.lane,
+        _number(bar.start_s),
+        _number(bar.finish_s),
+        kind,
+        bar.label or bar.kind,
+        bar.lanes,
+        *([bar.name] if bar.name else []),
+    ]
 
 
 def _network(chart: CircleChart) -> dict[str, Any]:

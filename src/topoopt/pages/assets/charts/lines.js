@@ -13,7 +13,7 @@ export function drawLines(place, svg, figure, state, width, redraw) {
   const x = state.zoom ? { ...figure.x, ...state.zoom.x } : figure.x;
   const y = state.zoom ? { ...figure.y, ...state.zoom.y } : figure.y;
   if (figure.series.length > 1) place.insertBefore(legend(place, entries(figure), hidden, redraw), svg);
-  const at = plane(svg, width, figure.height, x, y);
+  const at = plane(svg, width, figure.height, x, y, figure.x_limits ? 16 : 0);
   const across = (value) => at.sx(x.words ? x.words.indexOf(value) : value);
   const fits = (px, py) => Number.isFinite(px) && Number.isFinite(py);
   const stops = [];
@@ -43,6 +43,7 @@ export function drawLines(place, svg, figure, state, width, redraw) {
   }
   nameBeside(at, shown, stops, width);
   limits(svg, at, figure.limits, width);
+  limits(svg, at, figure.x_limits ?? [], width, true);
   const within = stops.filter((stop) => stop.x >= at.x0 - 7 && stop.x <= at.x1 + 7 && stop.y <= at.y0 + 7 && stop.y >= at.y1 - 7);
   follow(place, svg, (px, py) => nearest(within, px, py), () => within);
   if (!x.words) enlarge(svg, at, (from, to) => {
