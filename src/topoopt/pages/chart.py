@@ -230,6 +230,8 @@ class HeatmapChart:
         ``values[y][x]``.
     value_label : str
         Quantity shown by the colors, with its unit.
+    value_range : tuple of (low, high), optional
+        Values of the lightest and the darkest color, for maps that share a scale; by default those of the map.
     """
 
     name: str
@@ -240,6 +242,7 @@ class HeatmapChart:
     values: tuple[tuple[float, ...], ...]
     value_log: bool = False
     note: str = ""
+    value_range: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -294,17 +294,18 @@ def _heatmap(axes: Axes, chart: HeatmapChart) -> None:
     values = np.array(chart.values, float)
     present = values[np.isfinite(values)]
     above = present[present > 0]
-    log = chart.value_log and above.size > 0 and above.min() < above.max()
+    log = chart.value_log and above.size > 0 and (bool(chart.value_range) or above.min() < above.max())
     low, high = min(0.0, present.min(initial=0.0)), present.max(initial=0.0)
-    norm = LogNorm(above.min(), above.max()) if log else Normalize(low, high if high > low else low + 1)
+    least, most = chart.value_range or ((above.min(), above.max()) if log else (low, high))
+    norm = LogNorm(least, most) if log else Normalize(least, most if most > least else least + 1)
     shown = np.ma.masked_where(~np.isfinite(values) | (values == 0) | ((values < 0) & log), values)
     image = axes.imshow(shown, cmap="Blues", norm=norm, aspect="auto", interpolation="nearest")
     bar = axes.figure.colorbar(image, ax=axes, pad=0.02)
     words, unit, scale = words_and_unit(chart.value_label)
     value = Axis(words, unit, scale, low, high, log)
-    bar.set_label(words)
+    bar.set_label(", ".join(filter(None, (words, "log scale" if log else ""))))
     bar.outline.set_visible(False)
-    if log and np.log10(above.max() / above.min()) < _PLAIN_DECADES:
+    if log and np.log10(most / least) < _PLAIN_DECADES:
         bar.ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     bar.ax.yaxis.set_major_formatter(_ticks(value))
     bar.ax.yaxis.set_minor_formatter(NullFormatter())

@@ -136,7 +136,8 @@ def _heatmap(chart: HeatmapChart) -> dict[str, Any]:
         "height": 430,
         **fields_of(chart, "x_label", "y_label"),
         "value": {"label": words, "unit": unit, "scale": scale},
-        "log": chart.value_log and bool(present) and min(present) < max(present),
+        **({"range": list(chart.value_range)} if chart.value_range else {}),
+        "log": chart.value_log and bool(present) and (bool(chart.value_range) or min(present) < max(present)),
         "levels": levels,
         "rows": [_runs([place[value] for value in row]) for row in rows],
     }
