@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from topoopt.clusters import ClusterResult
-from topoopt.pages import make_page
+from topoopt.pages import make_page, page_of
 from topoopt.pages.cluster_page import (
     _distribution,
     completion_times,
@@ -108,3 +108,10 @@ def test_settings_of_any_kind_are_shown(cluster: ClusterResult) -> None:
     text = str(make_page(odd))
     assert "fifo" in text
     assert "fast" in text
+
+
+def test_a_report_has_no_bar_for_a_single_number(cluster: ClusterResult) -> None:
+    alone = replace(cluster, fabrics=cluster.fabrics[:1])
+    assert "utilization" in {chart.name for chart in page_of(alone).charts}
+    assert "utilization" not in {chart.name for chart in make_page(alone).charts}
+    assert "utilization" in {chart.name for chart in make_page(cluster).charts}

@@ -205,9 +205,9 @@ def test_a_job_known_by_its_traffic_has_no_strategy_and_no_convergence() -> None
         "traffic",
         "trust",
     ]
-    assert {chart.name for chart in page.charts}.isdisjoint({"convergence", "allreduce_traffic"})
     charts = {chart.name: chart for chart in page.charts}
-    assert [part.name for part in charts["critical_path"].series] == ["bytes sent"]  # type: ignore[union-attr]
+    # bytes that are sent at once have a critical path of one part
+    assert charts.keys().isdisjoint({"convergence", "allreduce_traffic", "critical_path"})
     assert charts["timeline"].lanes == ("transfers",)  # type: ignore[union-attr]
 
 

@@ -316,10 +316,11 @@ class TimelineChart:
 
 @dataclass(frozen=True, slots=True)
 class RingLine:
-    """A closed walk over the nodes of a circle, with its label."""
+    """A closed walk over the nodes of a circle, with its label and the group of its servers, if there are several."""
 
     name: str
     walk: tuple[int, ...]
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Report of any answer, detected by the content of the file; the pictures of a plan."""
 
 from dataclasses import replace
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from topoopt.pages.fabric_tables import (
 )
 from topoopt.pages.json_page import json_page
 from topoopt.pages.operators_page import bill_blocks
-from topoopt.pages.page import Page, Section, Tile
+from topoopt.pages.page import Block, Page, Section, Tile
 from topoopt.pages.plan_facts import (
     bounds_facts,
     hops_chart,
@@ -105,8 +106,19 @@ def subject_from_mapping(document: Any, place: str = "report") -> Subject:
 
 
 def make_page(answer: Any) -> Page:
-    """Return the whole report of an answer; for a plan with its pictures."""
-    return plan_report(answer) if isinstance(answer, Plan) else page_of(answer)
+    """Return the whole report of an answer, without bars for a single number; for a plan with its pictures."""
+    page = plan_report(answer) if isinstance(answer, Plan) else page_of(answer)
+    return replace(
+        page,
+        sections=tuple(
+            replace(one, blocks=tuple(block for block in one.blocks if not _is_single_bar(block)))
+            for one in page.sections
+        ),
+    )
+
+
+def _is_single_bar(block: Block) -> bool:
+    return isinstance(block, BarChart) and sum(isfinite(y) for one in block.series for y in one.y) == 1
 
 
 def plan_page(plan: Plan) -> Page:
@@ -215,8 +227,7 @@ def _network_and_time(plan: Plan, title: str, caption: str) -> tuple[Section, ..
         _section(
             "network",
             "Network",
-            f"{_drawn(plan)} Point at a server to see its links and what it reaches; choose two servers to see how "
-            "their bytes are forwarded.",
+            _drawn(plan),
             network_facts(plan),
         ),
         _section("time", title, caption, time_facts(plan), format_time(plan.iteration_time_s)),
@@ -226,7 +237,7 @@ def _network_and_time(plan: Plan, title: str, caption: str) -> tuple[Section, ..
 def _drawn(plan: Plan) -> str:
     if plan.fabric.topology.servers < UNROLLED_FROM:
         return "Servers stand on the circle; every line is a cable."
-    return "In the matrix every dot is a link, from its row to its column; below it every ring is cut open."
+    return "Every square is a link, from its row to its column; each AllReduce group has a matrix of its own."
 
 
 def _section(key: str, title: str, caption: str, entries: Entries, remark: str = "") -> Section:

@@ -189,10 +189,22 @@ def _network(chart: CircleChart) -> dict[str, Any]:
         **fields_of(chart, "servers", "nodes"),
         **({"walks": _walks(chart)} if unrolled else {"places": _places(chart)}),
         "rings": [{"name": name, "color": color, "cables": pairs} for name, color, pairs in lines],
+        **({"groups": _groups(chart, len(lines))} if unrolled else {}),
         "links": [[src, dst, ports, round(size)] for src, dst, ports, size in chart.links],
         "turned": chart.turned,
         "routes": _routes(chart),
     }
+
+
+def _groups(chart: CircleChart, lines: int) -> list[dict[str, Any]]:
+    """Return the lines of each group of rings, and those of the other links; one for all where all are of one."""
+    names = [ring.group for ring in chart.rings] + ["other links"] * (lines - len(chart.rings))
+    if len(set(names[: len(chart.rings)])) < 2:
+        return [{"name": "", "lines": list(range(lines))}]
+    rows = dict.fromkeys(names)
+    return [
+        {"name": row, "lines": [place for place, name in enumerate(names) if name == row]} for row in rows
+    ]
 
 
 def _routes(chart: CircleChart) -> dict[int, dict[int, str]]:
