@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # a page of one room needs no other
     from topoopt.pages.chart import Chart as Chart
     from topoopt.pages.chart import CircleChart as CircleChart
     from topoopt.pages.chart import HeatmapChart as HeatmapChart
+    from topoopt.pages.chart import Limit as Limit
     from topoopt.pages.chart import LineChart as LineChart
     from topoopt.pages.chart import RingLine as RingLine
     from topoopt.pages.chart import Route as Route

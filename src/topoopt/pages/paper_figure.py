@@ -247,7 +247,7 @@ def _marker(one: Series, look: Style) -> dict[str, Any]:
     return {
         "marker": MARKS[look.mark] if one.marked or not one.joined else "none",
         "markevery": every,
-        "markerfacecolor": "white" if one.published else look.color,
+        "markerfacecolor": "none" if one.published else look.color,
         "markeredgecolor": look.color,
         "markersize": 6.5 if one.published else None,
         "markeredgewidth": 1.3 if one.published else 0.5,

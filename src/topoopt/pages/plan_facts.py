@@ -286,8 +286,8 @@ def ring_lines(plan: Plan) -> Iterator[RingLine]:
     for letter, (members, rings) in zip(ascii_uppercase, groups.items(), strict=False):
         alone = len(groups) == 1
         group = "" if alone else f"AllReduce group {letter}: {len(members)} servers from {members[0]}"
-        for number, ring in enumerate(rings, 1):
-            name = _ring_name(plan, members, ring.stride, f"ring {number} of {len(rings)}")
+        for place, ring in enumerate(rings, 1):
+            name = _ring_name(plan, members, ring.stride, f"ring {place} of {len(rings)}")
             yield RingLine(name if alone else f"group {letter}, {name}", ring.walk, group)
 
 

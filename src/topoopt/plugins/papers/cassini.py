@@ -40,7 +40,7 @@ from topoopt.clusters.interleave import (
     static_sharing,
 )
 from topoopt.jobs import DDP_BUCKET_BYTES, JobSettings
-from topoopt.pages import Chart
+from topoopt.pages import Chart, Series
 from topoopt.plugins.papers.figure import Comparison, Description, Figure, Row, StudySettings, description
 from topoopt.search import SearchOptions
 from topoopt.workloads import load_model
@@ -151,13 +151,28 @@ def cassini_on(grid: TraceGrid, settings: StudySettings, on_progress: Progress) 
 
 
 def _charts(rows: Sequence[Row]) -> Iterator[Chart]:
-    shown = [
-        {"way": way, "job": f"{row['name']}: {row['job']}", "time_s": row[f"{way}_communication_time_s"]}
-        for row in rows
-        if row["what"] == "snapshot" and (row["workers"], row["periods"]) == SHOWN
-        for way in TEXT.charts["snapshots"]["curves"]["names"]
+    names = TEXT.charts["snapshots"]["curves"]["names"]
+    own = [
+        row
+        for number in range(1, 1 + len(TEXT.tables["snapshots"]))
+        for row in _of(rows, "snapshot", str(number), *SHOWN)
     ]
-    yield TEXT.chart("snapshots", shown)
+    words = tuple(f"{row['name']}: {row['job']}" for row in own)
+    shown = [
+        {"way": way, "job": word, "time_s": row[f"{way}_communication_time_s"]}
+        for word, row in zip(words, own, strict=True)
+        for way in names
+    ]
+    theirs = [
+        Series(
+            f"{names[way]} (published)",
+            words,
+            tuple(time_ms for snapshot in TEXT.tables["snapshots"] for time_ms in snapshot[column]),
+            published=True,
+        )
+        for way, column in (("fair", "themis_ms"), ("cassini", "cassini_ms"))
+    ]
+    yield TEXT.chart("snapshots", shown, *theirs)
 
 
 def trace_rows(grid: TraceGrid, seed: int, on_progress: Progress) -> Iterator[Row]:
