@@ -11,8 +11,7 @@ from topoopt.pages.serving_page import serving_page
 
 @pytest.fixture(scope="module")
 def answer() -> ServingAnswer:
-    asked = {"accelerators": 2, "rate": 4, "isl": 512, "osl": 128, "duration": "1min"}
-    return topoopt.serving("llama3-8b", **asked)
+    return topoopt.serving("llama3-8b", accelerators=2, rate=4, isl=512, osl=128, duration="1min")
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,13 @@
 """Pages of answers that exist as JSON only: key numbers, charts of their rows, and all else as tables.
 
-A plan, a comparison, a cluster and a sweep are read back whole; of other answers the JSON lacks what their own pages
-draw, such as the requests of a simulation, so that ``topoopt VERB --report`` writes more than is here.
+Plans, comparisons, clusters and sweeps are read back whole. The JSON of other answers lacks details of their own pages,
+such as the requests of a simulation.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from operator import itemgetter
 from typing import Any, Final
 
 from topoopt.pages.chart import Bar, BarChart, Chart, LineChart, Series, TimelineChart
@@ -20,7 +22,7 @@ MOST_ROWS: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """An answer, told by keys of its JSON.
+    """A kind of answer, identified by keys of its JSON.
 
     Attributes
     ----------
@@ -118,7 +120,7 @@ _KINDS: Final = (
 
 
 def json_page(document: Json) -> Page | None:
-    """Return the page of a document; None for a kind that is not known, or lacks what its title names."""
+    """Return the page of a document; None for an unknown kind, or without the keys of its title."""
     kind = next((one for one in _KINDS if one.keys <= document.keys()), None)
     if kind is None:
         return None
@@ -127,7 +129,7 @@ def json_page(document: Json) -> Page | None:
     except (KeyError, TypeError, IndexError):
         return None
     found = {name: _at(document, key) for name, key in kind.tiles.items()}
-    shown = {name: value for name, value in found.items() if isinstance(value, str | int | float)}
+    shown = {name: value for name, value in found.items() if _is_plain(value) and value is not None}
     tiles = tuple(Tile(name, _text(kind.tiles[name], value)) for name, value in shown.items())
     pictures = tuple(_charts(kind, document))
     others = {key: value for key, value in document.items() if key != kind.parts and not _rows(document, key)}
@@ -136,7 +138,7 @@ def json_page(document: Json) -> Page | None:
         *(Section(key, _words(key), "", (block,)) for key, block in _tables(document)),
         Section("settings", "All other figures", "", nested_facts("", others)),
     )
-    numbers = {
+    numbers: dict[str, float | None] = {
         kind.tiles[name].replace(".", "_"): value for name, value in shown.items() if _is_number(value)
     }
     return Page(kind.name, title, "", tiles, (), sections, numbers)
@@ -185,15 +187,13 @@ def _tables(document: Json) -> Iterator[tuple[str, Table]]:
     """Yield every list of mappings as a table of their plain values."""
     for key in document:
         rows = _rows(document, key)
-        columns = [
-            name for name in (rows[0] if rows else {}) if all(_is_plain(row.get(name)) for row in rows)
-        ]
+        columns = (
+            [name for name in rows[0] if all(_is_plain(row.get(name, row)) for row in rows)] if rows else []
+        )
         if columns:
             described = [
                 (number if any(_is_number(row.get(name)) for row in rows) else text)(
-                    heading(name),
-                    lambda row, name=name: row.get(name),
-                    lambda value, name=name: _text(name, value),
+                    heading(name), itemgetter(name), partial(_text, name)
                 )
                 for name in columns
             ]

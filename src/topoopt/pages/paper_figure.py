@@ -208,7 +208,7 @@ def _name_points(axes: Axes, chart: LineChart) -> None:
             leader = {"arrowstyle": "-", "color": "#888888", "lw": 0.6, "shrinkA": 0, "shrinkB": 3}
             axes.annotate(
                 name,
-                value,  # type: ignore[arg-type]
+                value,
                 (across, up),
                 textcoords="offset points",
                 fontsize=7.5,

@@ -1,4 +1,4 @@
-"""Networks by cost and time: the Pareto front with names, what was chosen ringed, the rest in gray."""
+"""Networks by cost and time: the Pareto front with names, chosen ones ringed, the rest in gray."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

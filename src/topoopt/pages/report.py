@@ -67,8 +67,8 @@ Subject = Plan | Comparison | ClusterResult | Page
 CHOICE = "choice.json"
 """File in a folder of topoopt choose with the answer."""
 ALLOWED = (
-    "expected what topoopt plan --out, sweep --out or choose --out wrote, or what compare, cluster run, serving, rl, "
-    "finetune, fail or choose printed with --json"
+    "expected a plan (topoopt plan --out), the results of a sweep, the folder of a choice, or the JSON of a "
+    "comparison, a cluster, a choice, a served model, a step of reinforcement learning, fine-tuning or a failure"
 )
 
 

@@ -53,6 +53,7 @@ _BAR_HEIGHT: Final = 26
 
 def figure(chart: Chart) -> dict[str, Any]:
     """Return a chart as the page's script takes it: ``kind``, ``name``, ``title``, ``note`` and its data."""
+    body: dict[str, Any]
     match chart:
         case LineChart():
             x, y = line_axes(chart)
@@ -99,9 +100,11 @@ def figure(chart: Chart) -> dict[str, Any]:
 
 def _line(one: Series, look: Style) -> dict[str, Any]:
     few = len(one.x) <= (_MANY_STEPS if one.stepped else _MANY_POINTS)
-    more = {"labels": list(one.labels)} if one.labels else {}
-    more |= {"names": list(one.names)} if any(one.names) else {}
-    more |= {"ringed": True} if one.ringed else {}
+    more = {
+        **({"labels": list(one.labels)} if one.labels else {}),
+        **({"names": list(one.names)} if any(one.names) else {}),
+        **({"ringed": True} if one.ringed else {}),
+    }
     return {
         "name": one.name,
         **_look(look, hollow=one.published),

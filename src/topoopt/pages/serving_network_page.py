@@ -4,6 +4,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from topoopt.base.units import format_bandwidth, format_bytes, format_time
 from topoopt.inference import OnOneFabric, ServingAnswer, kv_matrix, pool_servers
 from topoopt.pages.chart import BarChart, Series
@@ -156,10 +158,10 @@ def _traffic(answer: ServingAnswer) -> tuple[Section, ...]:
     ]
     others = row.served.on.per_request.transfers * row.rate_per_s - matrix
     maps = (
-        ("kv_traffic", f"Keys and values on {row.fabric}, bytes a second", matrix, 0.0),
-        ("fixed_traffic", "Experts and stages, bytes a second", others, 1.0),
+        ("kv_traffic", f"Keys and values on {row.fabric}, bytes a second", matrix),
+        ("fixed_traffic", "Experts and stages, bytes a second", np.where(others > 1, others, 0.0)),
     )
-    blocks += on_one_scale(heatmap(*one) for *one, least in maps if one[2].max(initial=0.0) > least)
+    blocks += on_one_scale(heatmap(*one) for one in maps if one[2].any())
     caption = "Who sends keys and values to whom is chosen; what experts and stages send is not."
     return (Section("traffic", f"Traffic on {row.fabric}", caption, tuple(blocks)),)
 

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 from topoopt.pages.chart import Chart, LineChart, Series
-from topoopt.pages.page import Block, Notes, Page, Section
+from topoopt.pages.page import Block, Notes, Page, Section, Table
 from topoopt.pages.pareto_chart import ParetoPoint, pareto_front, pareto_series
 from topoopt.pages.tables import cell, counted, facts, heading, number, table, text
 from topoopt.studies.sweep import Lines, ResultsAnswer, Summary, SweepAnswer, SweepPreview
@@ -65,7 +65,7 @@ def sweep_report(answer: ResultsAnswer, charts: Sequence[Chart]) -> Page:
     model, fabric, time_s, cost = map(place, ("model", "fabric", "iteration_time_s", "cost_usd"))
     rows = [row for row in answer.rows.rows if row[time_s] is not None]
     priced = [row for row in rows if row[cost] is not None]
-    fronts = []
+    fronts: list[Chart] = []
     for name in dict.fromkeys(row[model] for row in priced):
         points = [
             ParetoPoint(str(row[fabric]), row[cost] / 1e3, row[time_s] * 1e3, _settings(answer, row))
@@ -77,10 +77,9 @@ def sweep_report(answer: ResultsAnswer, charts: Sequence[Chart]) -> Page:
         title = f"{name}: price against iteration time"
         fronts.append(LineChart(f"cost_against_time_{len(fronts)}", title, *axes, series))
     page = results_page(answer)
-    (stored, *_), (every, *more) = (
-        _summary(answer.summary),
-        _table(replace(answer, limit=len(answer.rows.rows) + 1)),
-    )
+    stored, *_ = _summary(answer.summary)
+    every = _table(replace(answer, limit=len(answer.rows.rows) + 1))
+    folded = tuple(replace(block, folded=True) if isinstance(block, Table) else block for block in every)
     best = min(rows, key=itemgetter(time_s), default=None)
     fastest = (
         "" if best is None else f"The fastest of {counted(len(rows), 'point')}: {_settings(answer, best)}."
@@ -89,7 +88,7 @@ def sweep_report(answer: ResultsAnswer, charts: Sequence[Chart]) -> Page:
         Section("sweep", "Points", "", (stored,)),
         Section("axes", "Iteration time over each axis", "", tuple(charts)),
         Section("fronts", "Price against iteration time", "Lower left is better.", tuple(fronts)),
-        Section("rows", "All points", "", (replace(every, folded=True), *more)),
+        Section("rows", "All points", "", folded),
     )
     return replace(
         page, kind="sweep", headline=fastest, sections=tuple(one for one in sections if one.blocks)

@@ -131,7 +131,7 @@ def test_the_page_does_not_take_the_place_of_the_plan(
 def test_a_strange_file_is_told_what_is_allowed(topoopt: Topoopt, tmp_path: Path) -> None:
     (tmp_path / "strange.json").write_text('{"a": 1}')
     said = topoopt("report", "strange.json").err
-    assert "serving, rl, finetune, fail or choose printed with --json" in said
+    assert "the results of a sweep, the folder of a choice, or the JSON of a comparison" in said
     assert "topoopt plan --out" in said
 
 

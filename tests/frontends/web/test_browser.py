@@ -231,7 +231,7 @@ def test_models_are_found_by_typing_and_grouped_by_family(
     answered(page, after=lambda: page.keyboard.press("Enter"))
     assert "model=vgg11" in page.url or "model=vgg19" in page.url
     box.fill("llama3 8b")
-    answered(page, after=lambda: shown.first.click())
+    answered(page, after=shown.first.click)
     assert box.input_value() == "llama3-8b"
     page.go_back()
     page.wait_for_function("document.getElementById('field-model').value.startsWith('vgg')")

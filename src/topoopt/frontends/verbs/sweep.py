@@ -220,7 +220,7 @@ def results_report(file: str) -> Page:
         if name != "seed" and all(isinstance(value, int | float) for value in values)
     }
     column = answer.rows.columns.index("model")
-    charts = []
+    charts: list[LineChart] = []
     for model in dict.fromkeys(row[column] for row in answer.rows.rows):
         for name in axes:
             with suppress(InvalidInput):  # no point of the model has a result

@@ -151,27 +151,19 @@ def cassini_on(grid: TraceGrid, settings: StudySettings, on_progress: Progress) 
 
 
 def _charts(rows: Sequence[Row]) -> Iterator[Chart]:
-    names = TEXT.charts["snapshots"]["curves"]["names"]
-    own = [
-        row
-        for number in range(1, 1 + len(TEXT.tables["snapshots"]))
-        for row in _of(rows, "snapshot", str(number), *SHOWN)
-    ]
+    snapshots, names = TEXT.tables["snapshots"], TEXT.charts["snapshots"]["curves"]["names"]
+    numbers = map(str, range(1, 1 + len(snapshots)))
+    own = [row for number in numbers for row in _of(rows, "snapshot", number, *SHOWN)]
     words = tuple(f"{row['name']}: {row['job']}" for row in own)
     shown = [
         {"way": way, "job": word, "time_s": row[f"{way}_communication_time_s"]}
         for word, row in zip(words, own, strict=True)
         for way in names
     ]
-    theirs = [
-        Series(
-            f"{names[way]} (published)",
-            words,
-            tuple(time_ms for snapshot in TEXT.tables["snapshots"] for time_ms in snapshot[column]),
-            published=True,
-        )
-        for way, column in (("fair", "themis_ms"), ("cassini", "cassini_ms"))
-    ]
+    theirs = []
+    for way, column in (("fair", "themis_ms"), ("cassini", "cassini_ms")):
+        times_ms = tuple(time_ms for snapshot in snapshots for time_ms in snapshot[column])
+        theirs.append(Series(f"{names[way]} (published)", words, times_ms, published=True))
     yield TEXT.chart("snapshots", shown, *theirs)
 
 

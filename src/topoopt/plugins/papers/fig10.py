@@ -189,7 +189,8 @@ def table1(settings: StudySettings, on_progress: Progress) -> Figure:
         if name in ports
         for point in product(*(said if isinstance(said, list) else [said] for said in (said_s, ports[name])))
     ]
-    theirs = Series("published", *map(tuple, zip(*known, strict=True)), published=True, joined=False)
+    at, sizes = zip(*known, strict=True)
+    theirs = Series("published", at, sizes, published=True, joined=False)
     return TABLE1.figure(
         rows.values(),
         [
