@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+ROOT = Path(__file__).parents[2]
 BLOCKED = """
 import sys
 for name in ("duckdb", "matplotlib", "pandas", "pyarrow", "ray", "starlette", "onnx"):
@@ -24,6 +25,7 @@ REFUSED = {
 
 
 def test_a_missing_library_is_one_line_with_the_extra_that_brings_it(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_bytes((ROOT / "examples" / "sweep.yaml").read_bytes())
     (tmp_path / "model.onnx").write_bytes(b"no model")
     words = [sys.executable, "-c", BLOCKED]
     asked = "\n".join([PLAN, *REFUSED])
@@ -32,4 +34,4 @@ def test_a_missing_library_is_one_line_with_the_extra_that_brings_it(tmp_path: P
     for place, extra in REFUSED.values():
         expected += [f'error: {place} is not installed; pip install "topoopt[{extra}]"', "2"]
     assert ran.stderr.splitlines() == expected
-    assert {path.name for path in tmp_path.iterdir()} == {"model.onnx", "p.json", "r.html"}
+    assert {path.name for path in tmp_path.iterdir()} == {"model.onnx", "s.yaml", "p.json", "r.html"}

@@ -80,13 +80,14 @@ def bars_over_time() -> TimelineChart:
     return TimelineChart("iteration", "Iteration", "", ("compute", "network"), bars)
 
 
-def circle(servers: int = 8, switches: int = 0) -> CircleChart:
+def circle(servers: int = 8, switches: int = 0, groups: tuple[str, str] = ("", "")) -> CircleChart:
     links = tuple(
         (i, (i + step) % servers, 1, 1e6) for i in range(servers) for step in (1, servers - 1, 3, servers - 3)
     )
     up = tuple((i, servers + k, 1, 2e6) for i in range(servers) for k in range(switches))
     rings = tuple(
-        RingLine(f"ring +{step}", tuple(i * step % servers for i in range(servers))) for step in (1, 3)
+        RingLine(f"ring +{step}", tuple(i * step % servers for i in range(servers)), group)
+        for step, group in zip((1, 3), groups, strict=True)
     )
     routes = (Route(0, 2, ((0.5, (0, 1, 2)), (0.5, (0, 7, 2)))),)
     return CircleChart("topology", "Topology", servers, servers + switches, links + up, rings, routes)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from topoopt.clusters import ClusterResult
-from topoopt.pages import make_page
+from topoopt.pages import make_page, page_of
 from topoopt.pages.cluster_page import (
     _distribution,
     completion_times,
@@ -45,13 +45,23 @@ def test_long_distributions_are_thinned_and_keep_their_ends() -> None:
     assert float(line.x[middle]) == pytest.approx(np.median(values), abs=0.01)
 
 
+def test_the_shares_have_lines_at_the_percentiles(cluster: ClusterResult) -> None:
+    assert [(one.value, one.name) for one in queueing_times(cluster).limits] == [
+        (0.5, "p50"),
+        (0.9, "p90"),
+        (0.99, "p99"),
+    ]
+
+
 def test_no_job_gives_an_empty_line() -> None:
     assert _distribution("none", [], []).x == ()
 
 
 def test_blocks_of_the_occupancy_are_the_server_seconds_of_the_jobs(cluster: ClusterResult) -> None:
     run = cluster.fabrics[0]
-    chart = occupancy(1, run, cluster.servers)
+    chart = occupancy(1, run, cluster.servers, 1e4)
+    assert (chart.height, chart.span_s) == (cluster.servers, (0.0, 1e4))
+    assert {bar.name for bar in chart.bars} == {job.job for job in run.jobs if job.end_s > job.start_s}
     area = sum((bar.finish_s - bar.start_s) * bar.lanes for bar in chart.bars)
     assert area == pytest.approx(sum(len(job.servers) * (job.end_s - job.start_s) for job in run.jobs))
     split = [(bar.lane, bar.lanes) for bar in chart.bars if bar.label.startswith("job-3")]
@@ -98,3 +108,10 @@ def test_settings_of_any_kind_are_shown(cluster: ClusterResult) -> None:
     text = str(make_page(odd))
     assert "fifo" in text
     assert "fast" in text
+
+
+def test_a_report_has_no_bar_for_a_single_number(cluster: ClusterResult) -> None:
+    alone = replace(cluster, fabrics=cluster.fabrics[:1])
+    assert "utilization" in {chart.name for chart in page_of(alone).charts}
+    assert "utilization" not in {chart.name for chart in make_page(alone).charts}
+    assert "utilization" in {chart.name for chart in make_page(cluster).charts}

@@ -142,6 +142,7 @@ def test_an_unrolled_network_says_links_and_routes(tmp_path: Path) -> None:
   said.near = strips.querySelectorAll("rect.near").length;
   said.ends = strips.querySelectorAll("rect.end").length;
   said.lit = matrix.querySelectorAll("circle.lit").length;
+  strips.closest("details").open = true;
   const box = strips.querySelectorAll("rect.cell")[5].getBoundingClientRect();
   strips.dispatchEvent(new PointerEvent("pointermove", { clientX: box.x + 3, clientY: box.y + 3, bubbles: true }));
   said.cell = text();
@@ -158,6 +159,29 @@ def test_an_unrolled_network_says_links_and_routes(tmp_path: Path) -> None:
     assert said["cell"].startswith("Server 5 is linked to 6, 4, 8, 2")
     assert said["route"] == "0 → 2: 2 links, 2 paths0 → 1 → 2 (50%)0 → 7 → 2 (50%)"
     assert said["dots"] == [260, 260]
+
+
+def test_each_group_of_rings_has_a_matrix_and_the_printer_gets_filled_squares(tmp_path: Path) -> None:
+    said = acted(
+        tmp_path,
+        """
+  const svg = place("topology").querySelector(".net svg");
+  said.titles = [...svg.querySelectorAll("text.title")].map((one) => one.textContent);
+  said.frames = svg.querySelectorAll("rect.frame").length;
+  const links = [...svg.querySelectorAll("path.link")];
+  said.links = links.map((one) => [one.getAttribute("d").split("Z").length - 1, getComputedStyle(one).fill !== "none"]);
+  said.folded = !place("topology").querySelector("details.strips").open;
+  const frame = svg.querySelectorAll("rect.frame")[1].getBoundingClientRect();
+  svg.dispatchEvent(new PointerEvent("pointermove", { clientX: frame.x + 2, clientY: frame.y + 1, bubbles: true }));
+  said.lit = svg.querySelectorAll("circle.lit").length;
+""",
+        charts.circle(130, groups=("group A", "group B")),
+    )
+    assert said["titles"] == ["group A", "group B"]
+    assert said["frames"] == 2
+    assert said["links"] == [[260, True], [260, True]]
+    assert said["folded"]
+    assert said["lit"] == 2 * 4, "a server's links are lit in every matrix"
 
 
 @pytest.mark.parametrize("width", [360, 1366])

@@ -10,6 +10,7 @@ import pytest
 from tests.published_schemas import published
 from topoopt.base.errors import InvalidInput
 from topoopt.pages import Notes, make_page
+from topoopt.pages.chart_layout import LIGHT, styles
 from topoopt.pages.comparison_page import headline as comparison_headline
 from topoopt.pages.fabric_tables import (
     Advice,
@@ -18,6 +19,7 @@ from topoopt.pages.fabric_tables import (
     fabric_notes,
     fabric_table,
     front_notes,
+    name_apart,
     standing,
     time_by_fabric,
 )
@@ -148,9 +150,23 @@ def test_a_fabric_without_a_price_has_a_bar_and_no_point() -> None:
     rows = (row(1, 1.0, 100.0), row(2, 2.0, None))
     assert len(time_by_fabric(rows).series[0].x) == 2
     chart = cost_against_time(rows)
-    assert [one.name for one in chart.series] == ["Pareto front", rows[0].name]
+    assert [(one.name, one.ringed) for one in chart.series] == [
+        ("on the Pareto front", False),
+        ("recommended", True),
+    ]
     assert fabric_table(rows).rows[1][-3] == "–"
     assert not cost_against_time(rows[1:]).series
+
+
+def test_the_plan_is_ringed_and_the_front_has_names(plan: Plan) -> None:
+    rows = compared_fabrics(plan)
+    series = {one.name: one for one in cost_against_time(rows).series}
+    named = [name for one in series.values() for name in one.names if name]
+    assert sorted(named) == sorted(name_apart(rows)(row) for row in rows if row.cost_usd is not None)
+    assert {name for name, one in series.items() if one.ringed} <= {"this plan", "recommended"}
+    assert any(one.ringed for one in series.values())
+    by_name = dict(zip(series, styles(tuple(series.values())), strict=True))
+    assert by_name["other networks"].color == LIGHT[6]
 
 
 def test_a_comparison_is_read_as_it_was_printed(comparison_document: dict[str, Any]) -> None:

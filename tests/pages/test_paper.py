@@ -58,7 +58,7 @@ def test_a_published_series_is_hollow_and_has_the_color_of_ours() -> None:
     topoopt, ours, published = axes.get_lines()
     assert ours.get_color() == published.get_color() != topoopt.get_color()
     assert ours.get_markerfacecolor() == ours.get_color()
-    assert published.get_markerfacecolor() == "white"
+    assert published.get_markerfacecolor() == "none"
     assert ours.get_marker() != topoopt.get_marker()
     assert axes.get_xscale() == axes.get_yscale() == "log"
 

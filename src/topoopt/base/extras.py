@@ -1,5 +1,6 @@
 """Optional libraries: the extras of ``pip install "topoopt[NAME]"``, imported when an answer needs them."""
 
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -25,3 +26,16 @@ def library(name: str, extra: str, place: str) -> Any:
         return import_module(name)
     except ImportError:
         raise InvalidInput(f'{place}: {name} is not installed; pip install "topoopt[{extra}]"') from None
+
+
+@dataclass(frozen=True, slots=True)
+class LaterLibrary:
+    """A library of an extra that is imported when something of it is used; parameters as of :func:`library`."""
+
+    name: str
+    extra: str
+    place: str
+
+    def __getattr__(self, word: str) -> Any:
+        """Return what the library has by this name."""
+        return getattr(library(self.name, self.extra, self.place), word)

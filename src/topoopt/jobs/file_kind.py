@@ -123,7 +123,7 @@ KINDS: Mapping[str, FileKind] = {
     "wiring": FileKind("a wiring", _WIRINGS),
     "mix": FileKind("a mix of jobs", "topoopt choose takes it"),
     "sweep": FileKind("a sweep", "topoopt sweep takes it"),
-    "results": FileKind("what a sweep has stored", "topoopt results takes it"),
+    "results": FileKind("what a sweep has stored", "topoopt results and report take it"),
     "trace": FileKind("a trace of jobs", "topoopt cluster run takes it"),
     "job-profile": FileKind("what a job sends in an iteration", "topoopt interleave and phases take it"),
     "counters": FileKind("counters of links", "topoopt phases and interleave take them"),

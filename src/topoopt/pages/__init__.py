@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # a page of one room needs no other
     from topoopt.pages.chart import Chart as Chart
     from topoopt.pages.chart import CircleChart as CircleChart
     from topoopt.pages.chart import HeatmapChart as HeatmapChart
+    from topoopt.pages.chart import Limit as Limit
     from topoopt.pages.chart import LineChart as LineChart
     from topoopt.pages.chart import RingLine as RingLine
     from topoopt.pages.chart import Route as Route
@@ -41,6 +42,7 @@ if TYPE_CHECKING:  # a page of one room needs no other
     from topoopt.pages.report_files import write_report as write_report
     from topoopt.pages.screen import figure as figure
     from topoopt.pages.sweep_page import lines_chart as lines_chart
+    from topoopt.pages.sweep_page import sweep_report as sweep_report
     from topoopt.pages.tables import Column as Column
     from topoopt.pages.tables import counted as counted
     from topoopt.pages.tables import dollars as dollars

@@ -122,6 +122,10 @@ class Series:
         Whether points of a line have marks; a line that only guides the eye has none.
     labels : tuple of str
         Tooltip of each point; empty for none.
+    names : tuple of str
+        Texts beside the points, with leaders where it is crowded; a point may have an empty one.
+    ringed : bool
+        Whether every point has a ring around it.
     """
 
     name: str
@@ -132,10 +136,13 @@ class Series:
     stepped: bool = False
     labels: tuple[str, ...] = ()
     marked: bool = True
+    names: tuple[str, ...] = ()
+    ringed: bool = False
 
     def __post_init__(self) -> None:
         assert len(self.x) == len(self.y), f"series {self.name}: {len(self.x)} x for {len(self.y)} y"
         assert len(self.labels) in (0, len(self.x)), f"series {self.name}: {len(self.labels)} labels"
+        assert len(self.names) in (0, len(self.x)), f"series {self.name}: {len(self.names)} names"
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +170,8 @@ class LineChart:
         Labels with the unit of the data in parentheses or after a comma; ticks use a suitable prefix.
     x_from_zero, y_from_zero : bool
         Whether an axis that is not logarithmic begins at zero, though the data do not.
-    limits : tuple of Limit
-        Limits on the y axis.
+    limits, x_limits : tuple of Limit
+        Limits on the y axis, and on the x axis.
     """
 
     name: str
@@ -178,6 +185,7 @@ class LineChart:
     x_from_zero: bool = False
     y_from_zero: bool = False
     limits: tuple[Limit, ...] = ()
+    x_limits: tuple[Limit, ...] = ()
 
     @property
     def words(self) -> list[str]:
@@ -222,6 +230,8 @@ class HeatmapChart:
         ``values[y][x]``.
     value_label : str
         Quantity shown by the colors, with its unit.
+    value_range : tuple of (low, high), optional
+        Values of the lightest and the darkest color, for maps that share a scale; by default those of the map.
     """
 
     name: str
@@ -232,6 +242,7 @@ class HeatmapChart:
     values: tuple[tuple[float, ...], ...]
     value_log: bool = False
     note: str = ""
+    value_range: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +257,8 @@ class Bar:
         Bars of a kind have one color.
     lanes : int
         Height in rows.
+    name : str
+        Text in the bar, where there is room.
     """
 
     lane: int
@@ -254,6 +267,7 @@ class Bar:
     kind: str
     label: str = ""
     lanes: int = 1
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,6 +278,10 @@ class TimelineChart:
     ----------
     lanes : tuple of str
         Their names; empty where they are numbered, as servers are.
+    count : int
+        Number of numbered lanes; 0 for those that have bars.
+    until_s : float
+        End of the time axis, for charts that share one from zero; 0 for that of the bars.
     """
 
     name: str
@@ -272,11 +290,13 @@ class TimelineChart:
     lanes: tuple[str, ...]
     bars: tuple[Bar, ...]
     note: str = ""
+    count: int = 0
+    until_s: float = 0.0
 
     @property
     def height(self) -> int:
         """Number of lanes."""
-        return len(self.lanes) or max((bar.lane + bar.lanes for bar in self.bars), default=1)
+        return len(self.lanes) or self.count or max((bar.lane + bar.lanes for bar in self.bars), default=1)
 
     @property
     def by_kind(self) -> dict[str, list[Bar]]:
@@ -287,17 +307,20 @@ class TimelineChart:
         return kinds
 
     @property
-    def end_s(self) -> float:
-        """End of the last bar."""
-        return max((bar.finish_s for bar in self.bars), default=1.0)
+    def span_s(self) -> tuple[float, float]:
+        """Begin and end of the time axis: from zero where it is shared, or where the bars come near to it."""
+        first_s = min((bar.start_s for bar in self.bars), default=0.0)
+        end_s = self.until_s or max((bar.finish_s for bar in self.bars), default=1.0) or 1.0
+        return (0.0 if self.until_s or first_s <= 0.25 * end_s else first_s), end_s
 
 
 @dataclass(frozen=True, slots=True)
 class RingLine:
-    """A closed walk over the nodes of a circle, with its label."""
+    """A closed walk over the nodes of a circle, with its label and the group of its servers, if there are several."""
 
     name: str
     walk: tuple[int, ...]
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,12 +48,12 @@ DASHES: Final[dict[str, Any]] = {
 }
 """Dashes, with their matplotlib patterns. Only the first of six lines is solid, to show through others."""
 _KNOWN_COLORS: Final[Mapping[int, tuple[str, ...]]] = {
-    0: ("computing", "computation", "forward-computation", "computation-and-bubble"),
-    1: ("half-the-ports", "exposed-communication", "allreduce", "excess"),
-    2: ("activations-sent",),
+    0: ("computing", "computation", "forward-computation", "computation-and-bubble", "on-the-pareto-front"),
+    1: ("half-the-ports", "exposed-communication", "allreduce", "excess", "this-plan"),
+    2: ("activations-sent", "recommended"),
     3: ("gradients-sent",),
     5: ("backward-computation", "collectives-inside-servers"),
-    6: ("pareto-front", "front", "pipeline-bubble", "waiting", "together"),
+    6: ("other-networks", "pareto-front", "pipeline-bubble", "waiting", "together"),
 }
 KNOWN_COLORS: Final = {name: color for color, names in _KNOWN_COLORS.items() for name in names}
 """Color indices of the series that are most often side by side; networks have theirs in the registry."""
@@ -216,10 +216,10 @@ def number_axis(
 
 def line_axes(chart: LineChart) -> tuple[Axis, Axis]:
     """Return both axes of lines; a category axis has arbitrary numbers."""
-    limits = tuple(limit.value for limit in chart.limits)
+    limits, x_limits = ([limit.value for limit in each] for each in (chart.limits, chart.x_limits))
     x = number_axis(
         chart.x_label,
-        (x for one in chart.series for x in one.x),
+        (*(x for one in chart.series for x in one.x), *x_limits),
         log=chart.x_log,
         from_zero=chart.x_from_zero,
     )

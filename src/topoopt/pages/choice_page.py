@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 from topoopt.base.units import format_time
-from topoopt.pages.chart import LineChart, Series
+from topoopt.pages.chart import LineChart
 from topoopt.pages.cost_tables import counted_years, of_many
 from topoopt.pages.fabric_tables import LOWER_IN, price_range, share_words
 from topoopt.pages.page import Block, Notes, Page, Section, Tile
+from topoopt.pages.pareto_chart import RECOMMENDED, ParetoPoint, pareto_series
 from topoopt.pages.tables import counted, dollars, duration, facts, facts_of, number, table, text, usd
 from topoopt.plans import SURE, faster_share
 from topoopt.studies.choice import (
@@ -123,39 +124,26 @@ def _tiles(choice: Choice) -> tuple[Tile, ...]:
 
 
 def _chart(choice: Choice) -> LineChart:
-    """Return every planned network by money and time, the front joined."""
-    on_front = set(map(id, choice.front))
-    planned = [point for point in choice.points if point.status == PLANNED]
-    others = [point for point in planned if id(point) not in on_front]
-    fabrics = dict.fromkeys(point.network.fabric for point in others)
-    clouds = [
-        _series(choice, fabric, [point for point in others if point.network.fabric == fabric], joined=False)
-        for fabric in fabrics
-    ]
-    series = (
-        _series(choice, "front", choice.front, joined=True),
-        *clouds,
-        _series(choice, "taken", [choice.decision.point], joined=False),
-    )
+    """Return every planned network by money and time; those on the front have names, the chosen one a ring."""
+    points = {
+        id(point): ParetoPoint(
+            point.network.name,
+            (point.usd() or 0.0) / 1e6,
+            point.relative_time(choice.mix) or 0.0,
+            point.network.name,
+        )
+        for point in choice.points
+        if point.status == PLANNED
+    }
+    front = [points[id(point)] for point in choice.front]
+    chosen = {RECOMMENDED: points[id(choice.decision.point)]}
     what = "network, servers and running them" if choice.with_servers else "network"
     return LineChart(
         "money_and_time",
         "Money against time",
         f"{what} over all years (million $)",
         f"time of the work (1: on {choice.reference.name})",
-        series,
-    )
-
-
-def _series(
-    choice: Choice, name: str, points: "list[Evaluated] | tuple[Evaluated, ...]", joined: bool
-) -> Series:
-    return Series(
-        name,
-        tuple((point.usd() or 0.0) / 1e6 for point in points),
-        tuple(point.relative_time(choice.mix) or 0.0 for point in points),
-        joined=joined,
-        labels=tuple(point.network.name for point in points),
+        pareto_series(list(points.values()), front, chosen, name_all=False),
     )
 
 

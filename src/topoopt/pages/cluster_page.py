@@ -58,8 +58,9 @@ def cluster_page(result: ClusterResult) -> Page:
             ),
         )
     tables = tuple(map(job_table, result.fabrics))
-    caption = "Servers from top to bottom, time from left to right; every block is a job on its servers."
-    charts = [occupancy(number, run, result.servers) for number, run in enumerate(result.fabrics, 1)]
+    caption = "Servers from top to bottom, time from left to right, the same for all; a block is a job on its servers."
+    end_s = max((job.end_s for run in result.fabrics for job in run.jobs), default=0.0)
+    charts = [occupancy(number, run, result.servers, end_s) for number, run in enumerate(result.fabrics, 1)]
     return Page(
         "cluster",
         result.trace,
@@ -294,13 +295,13 @@ def servers_busy(result: ClusterResult) -> LineChart:
     )
 
 
-def occupancy(number: int, run: FabricRun, servers: int) -> TimelineChart:
-    """Return the jobs on each server over time, colored by model.
+def occupancy(number: int, run: FabricRun, servers: int, end_s: float) -> TimelineChart:
+    """Return the jobs on each server over time, colored by model; all fabrics have one time axis.
 
     ``number`` distinguishes the charts of fabrics of one name.
     """
     bars = [
-        Bar(first, job.start_s, job.end_s, job.model, _label(job), last - first + 1)
+        Bar(first, job.start_s, job.end_s, job.model, _label(job), last - first + 1, job.job)
         for job in run.jobs
         for first, last in stretches(job.servers)
         if job.end_s > job.start_s
@@ -311,7 +312,9 @@ def occupancy(number: int, run: FabricRun, servers: int) -> TimelineChart:
         "server",
         (),
         tuple(bars),
-        note=f"Servers 0 to {servers - 1}; an elastic job is drawn on the servers that it started on.",
+        note="An elastic job is drawn on the servers that it started on.",
+        count=servers,
+        until_s=end_s,
     )
 
 
@@ -341,6 +344,7 @@ def _shares(
             for run in result.fabrics
         ),
         y_from_zero=True,
+        limits=tuple(Limit(share, f"p{100 * share:g}") for share in (0.5, 0.9, 0.99)),
     )
 
 

@@ -125,7 +125,7 @@ def _tiles(rows: tuple[ComparedFabric, ...]) -> tuple[Tile, ...]:
 
 def _times(comparison: Comparison) -> Section:
     rows = comparison.fabrics
-    priced = (cost_against_time(rows),) if front_of_fabrics(rows) else ()
+    priced = (cost_against_time(rows, rows[0].label),) if front_of_fabrics(rows) else ()
     notes = fabric_notes(rows, comparison.skipped, comparison.simulators[0])
     assumed = (f"assumed: {comparison.assumed}",) if comparison.assumed else ()
     notes += (Notes((*assumed, f"prices: list {comparison.prices}")),)

@@ -8,8 +8,9 @@ from typing import Any
 from topoopt.base.arrays import grouped
 from topoopt.base.units import format_bandwidth, format_time, time_within
 from topoopt.catalog import NetworkRow
-from topoopt.pages.chart import BarChart, LineChart, Series
+from topoopt.pages.chart import BarChart, LineChart
 from topoopt.pages.page import Notes, Table, Tile
+from topoopt.pages.pareto_chart import PLAN, RECOMMENDED, ParetoPoint, pareto_series
 from topoopt.pages.tables import Column, Source, bars, joined, listed, number, table, text, usd
 from topoopt.plans import (
     SURE,
@@ -23,7 +24,7 @@ from topoopt.plans import (
 )
 from topoopt.pricing import HasPrice, price_range_usd
 
-RECOMMENDED, BEATS, TIES, ON_FRONT = "best buy", "better", "cheaper", "on front"
+BEST_BUY, BEATS, TIES, ON_FRONT = "best buy", "better", "cheaper", "on front"
 """Verdicts about a fabric. The middle two are cheaper than the first row's in nine draws of ten: one is faster with a
 probability of at least 90%, one is as fast within the error and saves no less than its estimated time loses."""
 
@@ -58,28 +59,28 @@ def time_by_fabric(rows: Sequence[ComparedFabric], waits: Sequence[Mapping[str, 
     )
 
 
-def cost_against_time(rows: Sequence[ComparedFabric]) -> LineChart:
-    """Return price and iteration time of each fabric, with the Pareto front drawn in steps."""
-    front = front_of_fabrics(rows)
-    points = tuple(
-        Series(row.name, *_points([row]), joined=False, labels=(f"{row.name}: {row.description}",))
+def cost_against_time(rows: Sequence[ComparedFabric], own: str = PLAN) -> LineChart:
+    """Return price and iteration time of each fabric, the first (``own``) and the recommended one ringed."""
+    name = name_apart(rows)
+    points = {
+        id(row): ParetoPoint(
+            name(row), row.cost_usd / 1e3, _time_s(row) * 1e3, f"{row.name}: {row.description}"
+        )
         for row in rows
         if row.cost_usd is not None
-    )
-    line = Series("Pareto front", *_points(front), stepped=True, marked=False)
+    }
+    front = [points[id(row)] for row in front_of_fabrics(rows)]
+    best = recommended(rows)
+    chosen = {RECOMMENDED: best} if best is rows[0] else {own: rows[0], RECOMMENDED: best}
+    ringed = {word: points[id(row)] for word, row in chosen.items() if id(row) in points}
     return LineChart(
         "cost_against_time",
         "Price against iteration time",
         "price of the network ($1,000)",
         "iteration time (ms)",
-        (line, *points) if front else points,
+        pareto_series(list(points.values()), front, ringed),
         note="For whatever lies above the front, something on it is no dearer and no slower.",
     )
-
-
-def _points(rows: Sequence[ComparedFabric]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    prices = tuple((row.cost_usd or 0.0) / 1e3 for row in rows)
-    return prices, tuple(row.outcome.iteration_time_s * 1e3 for row in rows)
 
 
 def fabric_table(rows: Sequence[ComparedFabric]) -> Table:
@@ -298,7 +299,7 @@ def standing(rows: Sequence[ComparedFabric]) -> Callable[[ComparedFabric], str |
 
     def words(row: ComparedFabric) -> str | None:
         if row.cost_usd is None or row is best:
-            return None if row.cost_usd is None else RECOMMENDED
+            return None if row.cost_usd is None else BEST_BUY
         its = places[id(row)]
         return BEATS if its.beats else TIES if _pays(row, its) else ON_FRONT if its.on_front else ""
 

@@ -12,7 +12,7 @@ from topoopt.pages.chart import HeatmapChart
 from topoopt.pages.page import Notes, Page, Section, Table, Tile
 from topoopt.pages.report_files import draw_charts, write_report
 from topoopt.pages.tables import Entries, counted, facts, number, table, text
-from topoopt.pages.work_page import allreduce_words, heatmap
+from topoopt.pages.work_page import allreduce_words, heatmap, on_one_scale
 from topoopt.transformers import KindRow, RankRow, RankTraffic
 
 APART = 3
@@ -217,4 +217,4 @@ def _charts(stem: str, traffic: RankTraffic) -> tuple[HeatmapChart, ...]:
         chart_name = f"{stem}-{name}" if words else stem
         if matrix.any():
             charts.append(heatmap(chart_name, f"{title(traffic)}: {words or f'between {of}s'}", matrix, of))
-    return tuple(charts)
+    return on_one_scale(charts)

@@ -1,6 +1,7 @@
 """One chart as the bytes of a picture: its look, and the text around its axes."""
 
 import io
+import itertools
 import math
 import textwrap
 from collections.abc import Sequence
@@ -137,7 +138,7 @@ def size_of(chart: Chart) -> tuple[float, float]:
             size = 5.6, min(max(5.0 * rows / max(columns, 1), 1.6), 6.5)
         case TimelineChart():
             lanes = len(chart.lanes)
-            size = 6.4, min(0.6 + 0.36 * lanes, 6.0) if lanes else 3.8
+            size = 6.4, min(0.6 + 0.36 * lanes, 6.0) if lanes else 2.4 if chart.until_s else 3.8
         case BarChart(horizontal=True):
             size = 6.0, min(1.0 + 0.3 * len(chart.words), 7.0)
         case BarChart():
@@ -171,6 +172,8 @@ def draw_on(axes: Axes, chart: Chart) -> None:
                 _set_axis(axes, "x", across)
             _set_axis(axes, "y", up)
             _draw_limits(axes, chart.limits)
+            _draw_limits(axes, chart.x_limits, upright=True)
+            _name_points(axes, chart)
         case BarChart():
             _bars(axes, chart)
         case HeatmapChart():
@@ -185,6 +188,56 @@ def draw_on(axes: Axes, chart: Chart) -> None:
             draw_stages(axes, chart)
 
 
+def _name_points(axes: Axes, chart: LineChart) -> None:
+    """Ring points, and write names beside them, with leaders to where neither points nor names are."""
+    to_points = (axes.transData + axes.figure.dpi_scale_trans.inverted()).transform
+    drawn = [(one, look) for one, look in zip(chart.series, styles(chart.series), strict=True) if one.names]
+    edge = 72 * axes.figure.dpi_scale_trans.inverted().transform(axes.transAxes.transform((1.0, 1.0)))[0]
+    taken = [(x - 6, x + 6, y - 6, y + 6) for one, _ in drawn for x, y in _points_of(one, to_points)]
+    taken.append((edge, math.inf, -math.inf, math.inf))
+    for one, look in drawn:
+        if one.ringed:
+            axes.plot(one.x, one.y, "o", ms=11, mfc="none", mec=look.color, mew=1.3, zorder=3)
+        for name, value, place in zip(
+            one.names, zip(one.x, one.y, strict=True), _points_of(one, to_points), strict=True
+        ):
+            found = _free_place(place, len(name) * 3.9, taken) if name else None
+            if found is None:
+                continue
+            (across, up), side, box = found
+            leader = {"arrowstyle": "-", "color": "#888888", "lw": 0.6, "shrinkA": 0, "shrinkB": 3}
+            axes.annotate(
+                name,
+                value,
+                (across, up),
+                textcoords="offset points",
+                fontsize=7.5,
+                ha=side,
+                va="center",
+                arrowprops=leader if math.hypot(across, up) > _GAP_POINTS * 2 else None,
+            )
+            taken.append(box)
+
+
+def _points_of(one: Series, to_points: Any) -> list[tuple[float, float]]:
+    """Return where the points of a series are, in typographic points."""
+    return [(72 * x, 72 * y) for x, y in to_points(list(zip(one.x, one.y, strict=True)))]
+
+
+def _free_place(
+    place: tuple[float, float], wide: float, taken: Sequence[tuple[float, float, float, float]]
+) -> tuple[tuple[float, float], str, tuple[float, float, float, float]] | None:
+    """Return the nearest free offset of a text from a point, its alignment and its box; None where none is free."""
+    for far, turn in itertools.product((9, 20, 34, 50), (1, -1, 5, -5, 0, 6, 3, -3)):
+        across, up = far * math.cos(turn * math.pi / 6), 1.1 * far * math.sin(turn * math.pi / 6)
+        side = "left" if across > 1 else "right" if across < -1 else "center"
+        left = place[0] + across - {"left": 0.0, "center": wide / 2, "right": wide}[side]
+        box = left, left + wide, place[1] + up - 4.5, place[1] + up + 4.5
+        if all(box[0] >= b or a >= box[1] or box[2] >= d or c >= box[3] for a, b, c, d in taken):
+            return (across, up), side, box
+    return None
+
+
 def _marker(one: Series, look: Style) -> dict[str, Any]:
     points = len(one.x)
     if one.joined and one.stepped and points > _FEW_POINTS:
@@ -194,7 +247,7 @@ def _marker(one: Series, look: Style) -> dict[str, Any]:
     return {
         "marker": MARKS[look.mark] if one.marked or not one.joined else "none",
         "markevery": every,
-        "markerfacecolor": "white" if one.published else look.color,
+        "markerfacecolor": "none" if one.published else look.color,
         "markeredgecolor": look.color,
         "markersize": 6.5 if one.published else None,
         "markeredgewidth": 1.3 if one.published else 0.5,
@@ -241,17 +294,18 @@ def _heatmap(axes: Axes, chart: HeatmapChart) -> None:
     values = np.array(chart.values, float)
     present = values[np.isfinite(values)]
     above = present[present > 0]
-    log = chart.value_log and above.size > 0 and above.min() < above.max()
+    log = chart.value_log and above.size > 0 and (bool(chart.value_range) or above.min() < above.max())
     low, high = min(0.0, present.min(initial=0.0)), present.max(initial=0.0)
-    norm = LogNorm(above.min(), above.max()) if log else Normalize(low, high if high > low else low + 1)
+    least, most = chart.value_range or ((above.min(), above.max()) if log else (low, high))
+    norm = LogNorm(least, most) if log else Normalize(least, most if most > least else least + 1)
     shown = np.ma.masked_where(~np.isfinite(values) | (values == 0) | ((values < 0) & log), values)
     image = axes.imshow(shown, cmap="Blues", norm=norm, aspect="auto", interpolation="nearest")
     bar = axes.figure.colorbar(image, ax=axes, pad=0.02)
     words, unit, scale = words_and_unit(chart.value_label)
     value = Axis(words, unit, scale, low, high, log)
-    bar.set_label(words)
+    bar.set_label(", ".join(filter(None, (words, "log scale" if log else ""))))
     bar.outline.set_visible(False)
-    if log and np.log10(above.max() / above.min()) < _PLAIN_DECADES:
+    if log and np.log10(most / least) < _PLAIN_DECADES:
         bar.ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     bar.ax.yaxis.set_major_formatter(_ticks(value))
     bar.ax.yaxis.set_minor_formatter(NullFormatter())
@@ -273,9 +327,13 @@ def _timeline(axes: Axes, chart: TimelineChart) -> None:
         axes.add_collection(
             PolyCollection(boxes, facecolor=look.color, edgecolor="white", linewidth=width, label=kind)
         )
-    first_s = min((bar.start_s for bar in chart.bars), default=0.0)
-    times = Axis("time", "s", 1.0, first_s, chart.end_s if chart.bars else 1.0)
-    _set_axis(axes, "x", times)
+    begin_s, end_s = chart.span_s
+    _set_axis(axes, "x", Axis("time", "s", 1.0, begin_s, end_s))
+    letter_s = (end_s - begin_s) / 90
+    for bar in chart.bars:
+        if len(bar.name) * letter_s < bar.finish_s - bar.start_s:
+            middle = (bar.start_s + bar.finish_s) / 2, bar.lane + bar.lanes / 2 - 0.5
+            axes.text(*middle, bar.name, fontsize=6.5, color="white", ha="center", va="center", clip_on=True)
     axes.set_ylim(chart.height - 0.45, -0.55)
     if chart.lanes:
         axes.set_yticks(range(chart.height), chart.lanes)

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from string import ascii_uppercase
 
 import numpy as np
 
@@ -32,7 +33,7 @@ from topoopt.pages.work_page import TRAFFIC_PAGE, WorkPage
 from topoopt.plans import Plan, ServedFigures
 from topoopt.search import simulated
 from topoopt.simulation import SimResult
-from topoopt.topologies import hop_metrics
+from topoopt.topologies import Ring, hop_metrics
 
 MOST_RINGS = 8
 """Rings that have a color of their own."""
@@ -275,13 +276,19 @@ def topology_of_plan(plan: Plan) -> CircleChart:
 def ring_lines(plan: Plan) -> Iterator[RingLine]:
     """Yield the rings that use different cables, those of the widest group first, eight at most."""
     met: set[tuple[tuple[int, int], ...]] = set()
+    groups: dict[tuple[int, ...], list[Ring]] = {}
     for members in sorted(plan.fabric.rings, key=lambda group: (-len(group), group)):
         for ring in plan.fabric.rings[members]:
             cables = tuple(ring_cables(ring.walk))
-            if cables in met or len(met) == MOST_RINGS:
-                continue
-            met.add(cables)
-            yield RingLine(_ring_name(plan, members, ring.stride), ring.walk)
+            if cables not in met and len(met) < MOST_RINGS:
+                met.add(cables)
+                groups.setdefault(members, []).append(ring)
+    for letter, (members, rings) in zip(ascii_uppercase, groups.items(), strict=False):
+        alone = len(groups) == 1
+        group = "" if alone else f"AllReduce group {letter}: {len(members)} servers from {members[0]}"
+        for place, ring in enumerate(rings, 1):
+            name = _ring_name(plan, members, ring.stride, f"ring {place} of {len(rings)}")
+            yield RingLine(name if alone else f"group {letter}, {name}", ring.walk, group)
 
 
 def hops_chart(plan: Plan, result: SimResult) -> BarChart:
@@ -297,15 +304,12 @@ def hops_chart(plan: Plan, result: SimResult) -> BarChart:
     return BarChart("path_lengths", "How many links bytes cross", "links crossed", "share", tuple(series))
 
 
-def _ring_name(plan: Plan, members: tuple[int, ...], stride: int) -> str:
+def _ring_name(plan: Plan, members: tuple[int, ...], stride: int, else_: str) -> str:
     if not stride:
-        name = "ring"
-    elif plan.job.cluster.links == "duplex":
-        name = f"stride ±{min(stride, len(members) - stride)}"
-    else:
-        name = f"stride +{stride}"
-    everyone = len(members) == plan.job.cluster.servers
-    return name if everyone else f"{name} of {len(members)} servers from {members[0]}"
+        return else_
+    if plan.job.cluster.links == "duplex":
+        return f"stride ±{min(stride, len(members) - stride)}"
+    return f"stride +{stride}"
 
 
 def _routes(plan: Plan, pairs: Sequence[tuple[int, int]], most_nodes: int) -> Iterator[Route]:

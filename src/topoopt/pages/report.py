@@ -1,6 +1,7 @@
-"""Report of a plan, a comparison or a cluster, detected by the content of the file."""
+"""Report of any answer, detected by the content of the file; the pictures of a plan."""
 
 from dataclasses import replace
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,9 @@ from topoopt.pages.fabric_tables import (
     time_by_fabric,
     time_tiles,
 )
+from topoopt.pages.json_page import json_page
 from topoopt.pages.operators_page import bill_blocks
-from topoopt.pages.page import Page, Section, Tile
+from topoopt.pages.page import Block, Page, Section, Tile
 from topoopt.pages.plan_facts import (
     bounds_facts,
     hops_chart,
@@ -61,10 +63,12 @@ PARTS = {"wiring_s": "wiring", "routing_s": "routing", "schedule_s": "schedule",
 SECOND = "All bytes that the requests of a second send, as if they were sent at once."
 NOT_IN_STEP = 1e-6
 """Relative difference of rounds above which there is a caveat."""
-Subject = Plan | Comparison | ClusterResult
+Subject = Plan | Comparison | ClusterResult | Page
+CHOICE = "choice.json"
+"""File in a folder of topoopt choose with the answer."""
 ALLOWED = (
-    "expected what topoopt plan --out, topoopt compare --json or topoopt cluster run --json wrote: "
-    "a JSON file of a plan, a comparison or a cluster"
+    "expected a plan (topoopt plan --out), the results of a sweep, the folder of a choice, or the JSON of a "
+    "comparison, a cluster, a choice, a served model, a step of reinforcement learning, fine-tuning or a failure"
 )
 
 
@@ -76,11 +80,15 @@ def read_subject(path: str | Path) -> Subject:
     InvalidInput
         In one line, if the file cannot be read, is no JSON, or holds something else.
     """
-    return subject_from_mapping(read_json(path, ALLOWED), str(path))
+    chosen = Path(path, CHOICE)
+    return subject_from_mapping(read_json(chosen if chosen.is_file() else path, ALLOWED), str(path))
 
 
 def subject_from_mapping(document: Any, place: str = "report") -> Subject:
-    """Return the plan, comparison or cluster that a document describes; errors as :func:`read_subject`."""
+    """Return the plan, comparison or cluster that a document describes, or the page of another answer.
+
+    Errors as :func:`read_subject`.
+    """
     if not isinstance(document, dict):
         raise InvalidInput(f"{place}: a {type(document).__name__}; {ALLOWED}")
     if "schema" in document and str(document["schema"]).startswith("topoopt-plan"):
@@ -90,13 +98,27 @@ def subject_from_mapping(document: Any, place: str = "report") -> Subject:
         return result_from_mapping(document, place)
     if kind == COMPARISON_FORMAT or (kind is None and "simulators" in document and "fabrics" in document):
         return comparison_from_mapping(document, place)
+    page = json_page(document)
+    if page is not None:
+        return page
     got = f'"{kind}"' if kind is not None else "something else"
     raise InvalidInput(f"{place}: {got}; {ALLOWED}")
 
 
 def make_page(answer: Any) -> Page:
-    """Return the whole report of an answer; for a plan with its pictures."""
-    return plan_report(answer) if isinstance(answer, Plan) else page_of(answer)
+    """Return the whole report of an answer, without bars for a single number; for a plan with its pictures."""
+    page = plan_report(answer) if isinstance(answer, Plan) else page_of(answer)
+    return replace(
+        page,
+        sections=tuple(
+            replace(one, blocks=tuple(block for block in one.blocks if not _is_single_bar(block)))
+            for one in page.sections
+        ),
+    )
+
+
+def _is_single_bar(block: Block) -> bool:
+    return isinstance(block, BarChart) and sum(isfinite(y) for one in block.series for y in one.y) == 1
 
 
 def plan_page(plan: Plan) -> Page:
@@ -205,8 +227,7 @@ def _network_and_time(plan: Plan, title: str, caption: str) -> tuple[Section, ..
         _section(
             "network",
             "Network",
-            f"{_drawn(plan)} Point at a server to see its links and what it reaches; choose two servers to see how "
-            "their bytes are forwarded.",
+            _drawn(plan),
             network_facts(plan),
         ),
         _section("time", title, caption, time_facts(plan), format_time(plan.iteration_time_s)),
@@ -216,7 +237,7 @@ def _network_and_time(plan: Plan, title: str, caption: str) -> tuple[Section, ..
 def _drawn(plan: Plan) -> str:
     if plan.fabric.topology.servers < UNROLLED_FROM:
         return "Servers stand on the circle; every line is a cable."
-    return "In the matrix every dot is a link, from its row to its column; below it every ring is cut open."
+    return "Every square is a link, from its row to its column; each AllReduce group has a matrix of its own."
 
 
 def _section(key: str, title: str, caption: str, entries: Entries, remark: str = "") -> Section:

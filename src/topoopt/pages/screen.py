@@ -53,6 +53,7 @@ _BAR_HEIGHT: Final = 26
 
 def figure(chart: Chart) -> dict[str, Any]:
     """Return a chart as the page's script takes it: ``kind``, ``name``, ``title``, ``note`` and its data."""
+    body: dict[str, Any]
     match chart:
         case LineChart():
             x, y = line_axes(chart)
@@ -64,6 +65,7 @@ def figure(chart: Chart) -> dict[str, Any]:
                 "y": _axis(y),
                 "series": [_line(one, look) for one, look in zip(chart.series, looks, strict=True)],
                 "limits": _limits(chart.limits),
+                **({"x_limits": _limits(chart.x_limits)} if chart.x_limits else {}),
             }
         case BarChart():
             words = chart.words
@@ -98,7 +100,11 @@ def figure(chart: Chart) -> dict[str, Any]:
 
 def _line(one: Series, look: Style) -> dict[str, Any]:
     few = len(one.x) <= (_MANY_STEPS if one.stepped else _MANY_POINTS)
-    labels = {"labels": list(one.labels)} if one.labels else {}
+    more = {
+        **({"labels": list(one.labels)} if one.labels else {}),
+        **({"names": list(one.names)} if any(one.names) else {}),
+        **({"ringed": True} if one.ringed else {}),
+    }
     return {
         "name": one.name,
         **_look(look, hollow=one.published),
@@ -107,7 +113,7 @@ def _line(one: Series, look: Style) -> dict[str, Any]:
         **fields_of(one, "joined", "stepped"),
         "x": [x if isinstance(x, str) else _number(x) for x in one.x],
         "y": [_number(y) for y in one.y],
-        **labels,
+        **more,
     }
 
 
@@ -133,7 +139,8 @@ def _heatmap(chart: HeatmapChart) -> dict[str, Any]:
         "height": 430,
         **fields_of(chart, "x_label", "y_label"),
         "value": {"label": words, "unit": unit, "scale": scale},
-        "log": chart.value_log and bool(present) and min(present) < max(present),
+        **({"range": list(chart.value_range)} if chart.value_range else {}),
+        "log": chart.value_log and bool(present) and (bool(chart.value_range) or min(present) < max(present)),
         "levels": levels,
         "rows": [_runs([place[value] for value in row]) for row in rows],
     }
@@ -146,12 +153,10 @@ def _runs(numbers: Sequence[int]) -> list[int]:
 
 def _timeline(chart: TimelineChart) -> dict[str, Any]:
     kinds = list(chart.by_kind)
-    first_s = min((bar.start_s for bar in chart.bars), default=0.0)
-    begin_s = 0.0 if first_s <= 0.25 * chart.end_s else first_s
-    times = Axis("time", "s", 1.0, begin_s, chart.end_s or 1.0)
+    times = Axis("time", "s", 1.0, *chart.span_s)
     return {
         "kind": "timeline",
-        "height": 66 + 40 * chart.height if chart.lanes else 460,
+        "height": 66 + 40 * chart.height if chart.lanes else 300 if chart.until_s else 460,
         "x": _axis(times),
         "label": chart.y_label,
         "lanes": list(chart.lanes),
@@ -162,7 +167,15 @@ def _timeline(chart: TimelineChart) -> dict[str, Any]:
 
 
 def _lane_bar(bar: Bar, kind: int) -> list[Any]:
-    return [bar.lane, _number(bar.start_s), _number(bar.finish_s), kind, bar.label or bar.kind, bar.lanes]
+    return [
+        bar.lane,
+        _number(bar.start_s),
+        _number(bar.finish_s),
+        kind,
+        bar.label or bar.kind,
+        bar.lanes,
+        *([bar.name] if bar.name else []),
+    ]
 
 
 def _network(chart: CircleChart) -> dict[str, Any]:
@@ -179,10 +192,22 @@ def _network(chart: CircleChart) -> dict[str, Any]:
         **fields_of(chart, "servers", "nodes"),
         **({"walks": _walks(chart)} if unrolled else {"places": _places(chart)}),
         "rings": [{"name": name, "color": color, "cables": pairs} for name, color, pairs in lines],
+        **({"groups": _groups(chart, len(lines))} if unrolled else {}),
         "links": [[src, dst, ports, round(size)] for src, dst, ports, size in chart.links],
         "turned": chart.turned,
         "routes": _routes(chart),
     }
+
+
+def _groups(chart: CircleChart, lines: int) -> list[dict[str, Any]]:
+    """Return the lines of each group of rings, and those of the other links; one for all where all are of one."""
+    names = [ring.group for ring in chart.rings] + ["other links"] * (lines - len(chart.rings))
+    if len(set(names[: len(chart.rings)])) < 2:
+        return [{"name": "", "lines": list(range(lines))}]
+    rows = dict.fromkeys(names)
+    return [
+        {"name": row, "lines": [place for place, name in enumerate(names) if name == row]} for row in rows
+    ]
 
 
 def _routes(chart: CircleChart) -> dict[int, dict[int, str]]:

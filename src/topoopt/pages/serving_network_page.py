@@ -4,13 +4,15 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from topoopt.base.units import format_bandwidth, format_bytes, format_time
 from topoopt.inference import OnOneFabric, ServingAnswer, kv_matrix, pool_servers
 from topoopt.pages.chart import BarChart, Series
 from topoopt.pages.fabric_tables import skipped_notes
 from topoopt.pages.page import Block, Notes, Section, Table
 from topoopt.pages.tables import dollars, facts, listed, number, runs, table, text, usd
-from topoopt.pages.work_page import heatmap
+from topoopt.pages.work_page import heatmap, on_one_scale
 
 WORDS = {"any": "anywhere", "network-aware": "where links are free", "neighbors": "to neighbors"}
 """Routes of keys and values between pools."""
@@ -154,11 +156,12 @@ def _traffic(answer: ServingAnswer) -> tuple[Section, ...]:
     blocks: list[Block] = [
         facts({"prefill": f"servers {runs(prefill)}", "decode": f"servers {runs(decode)}"})
     ]
-    if matrix.any():
-        blocks.append(heatmap("kv_traffic", f"Keys and values on {row.fabric}, bytes a second", matrix))
     others = row.served.on.per_request.transfers * row.rate_per_s - matrix
-    if others.max(initial=0.0) > 1:
-        blocks.append(heatmap("fixed_traffic", "Experts and stages, bytes a second", others))
+    maps = (
+        ("kv_traffic", f"Keys and values on {row.fabric}, bytes a second", matrix),
+        ("fixed_traffic", "Experts and stages, bytes a second", np.where(others > 1, others, 0.0)),
+    )
+    blocks += on_one_scale(heatmap(*one) for one in maps if one[2].any())
     caption = "Who sends keys and values to whom is chosen; what experts and stages send is not."
     return (Section("traffic", f"Traffic on {row.fabric}", caption, tuple(blocks)),)
 

@@ -1,7 +1,6 @@
 """A service as a page: fabrics, the best deployments, latencies, bottleneck, cost, a timeline."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,17 +8,15 @@ import numpy as np
 from topoopt.base.arrays import Floats
 from topoopt.base.units import format_bandwidth, format_memory, format_time
 from topoopt.catalog import NETWORKS, find_accelerator
-from topoopt.inference import ServingAnswer, ServingRun, split_words, user_tokens_per_s
-from topoopt.pages.chart import Bar, Chart, Limit, LineChart, Series, TimelineChart
+from topoopt.inference import ServingAnswer, split_words, user_tokens_per_s
+from topoopt.pages.chart import Limit, LineChart, Series
 from topoopt.pages.page import Notes, Page, Section, Table, Tile
 from topoopt.pages.serving_network_page import mattering, network_sections, time_or_dash, users_times
 from topoopt.pages.tables import Entries, counted, dollars, facts, number, table, text
 
-SAMPLE = 24
-"""Requests of the timeline, those in the middle of the run."""
-
 POINTS = 200
-"""Points of a distribution."""
+"""Points of a distribution, and moments of a run."""
+PERCENTILES = (0.5, 0.9, 0.99)
 MOST_TOKENS = 1 << 40
 """Tokens from which on a memory counts as unlimited."""
 
@@ -54,7 +51,7 @@ def serving_page(answer: ServingAnswer) -> Page:
             Section(
                 "distributions",
                 "How long requests wait",
-                "Each line says which share of the requests had its token within so long.",
+                "Share of the requests that had a token within a time; the dashed line is the objective.",
                 (_distribution("ttft", "Time to the first token", run.ttft_s, question.objectives.ttft_s),
                  _distribution("tpot", "Time per token after it", run.tpot_s, question.objectives.tpot_s)),
                 detail=True,
@@ -68,9 +65,9 @@ def serving_page(answer: ServingAnswer) -> Page:
             ),
             Section(
                 "timeline",
-                "Requests over time",
-                f"{min(SAMPLE, len(run.requests))} requests that follow each other, from the middle of the run.",
-                (_timeline(run),),
+                "Load over time",
+                f"Of the best deployment, at {POINTS} moments of the run.",
+                _over_time(answer),
                 detail=True,
             ),
         ),
@@ -267,17 +264,31 @@ TIMES = {"first token": "ttft", "each other token": "tpot", "of that in queues":
 
 
 def _distribution(name: str, title: str, values: Floats, goal_s: float) -> LineChart:
+    """Return the CDF of a time with its percentiles, and the objective as an upright line."""
     known = np.sort(values[~np.isnan(values)])
     shares = np.linspace(0.0, 1.0, min(POINTS, len(known)) or 1)
-    at = np.quantile(known, shares) if len(known) else np.zeros(1)
+    at, marked = (np.quantile(known, of) if len(known) else np.zeros(len(of)) for of in (shares, PERCENTILES))
     return LineChart(
         f"serving-{name}",
         title,
-        "share of requests",
         "time (s)",
-        (Series("requests", tuple(shares.tolist()), tuple(at.tolist()), marked=False),),
+        "share of requests at or below",
+        (
+            Series("requests", tuple(at.tolist()), tuple(shares.tolist()), marked=False),
+            Series(
+                "percentiles",
+                tuple(marked.tolist()),
+                PERCENTILES,
+                joined=False,
+                names=tuple(
+                    f"p{100 * share:g} {format_time(time_s)}"
+                    for share, time_s in zip(PERCENTILES, marked, strict=True)
+                ),
+            ),
+        ),
+        x_log=True,
         y_from_zero=True,
-        limits=(Limit(goal_s, "objective"),),
+        x_limits=(Limit(goal_s, f"objective {format_time(goal_s)}"),),
     )
 
 
@@ -314,25 +325,59 @@ def _series(name: str, rows: list[tuple[float, float, str]], joined: bool) -> Se
     return Series(name, tuple(x), tuple(y), joined=joined, marked=not joined, labels=tuple(labels))
 
 
-def _timeline(run: ServingRun) -> Chart:
-    """Return bars of some requests: queued, prefill, cache transfer, waiting for a place, decode."""
-    count = len(run.requests)
-    first = max((count - SAMPLE) // 2, 0)
-    bars: list[Bar] = []
-    for lane, q in enumerate(range(first, min(first + SAMPLE, count))):
-        begin, read, arrived, told, last = run.moments(q)
-        add = partial(_bar, bars, lane, f"request {q:,}: {run.requests.input_tokens[q]:,} + ")
-        came = float(run.arrival_s[q])
-        answer = f"{run.requests.output_tokens[q]:,} tokens"
-        add(came, begin, "queue", answer)
-        add(begin, read, "prompt", answer)
-        add(read, arrived, "transfer", answer)
-        add(max(read, arrived), told, "queue", answer)
-        add(told, last, "answer", answer)
-    names = tuple(f"{q:,}" for q in range(first, min(first + SAMPLE, count)))
-    return TimelineChart("serving-requests", "Requests", "request", names, tuple(bars))
+def _over_time(answer: ServingAnswer) -> tuple[LineChart, LineChart]:
+    """Return the numbers of requests that wait, prefill and decode, and the filled share of the KV cache."""
+    run = answer.best.run
+    came, time = run.arrival_s, run.state.time
+    begin, read, arrived, first, last = time.T
+    counts: dict[str, list[tuple[Floats, Floats]]] = {
+        "queue": [(came, begin), (np.maximum(arrived, read), np.where(arrived >= 0, first, -1))],
+        "prefill": [(begin, read)],
+        "batch": [(first, last)],
+    }
+    moments = np.linspace(0.0, run.end_s, POINTS)
+    series = [
+        Series(name, tuple(moments.tolist()), _counted(spans, moments), stepped=True, marked=False)
+        for name, spans in counts.items()
+    ]
+    prompt, told = run.requests.input_tokens, run.requests.output_tokens
+    held = np.where(arrived >= 0, first, begin)  # a cache that was sent has its place from the first token on
+    tokens = [
+        float(np.where((held <= at) & (at < last), prompt + told * _passed(first, last, at), 0.0).sum())
+        for at in moments
+    ]
+    candidate = answer.best.candidate
+    limited = candidate.decode.cache_tokens < MOST_TOKENS
+    room = candidate.deployment.decode.replicas * candidate.decode.cache_tokens if limited else 1
+    cache = Series("cache", tuple(moments.tolist()), tuple(size / room for size in tokens), marked=False)
+    return (
+        LineChart(
+            "serving-load",
+            "Requests over time",
+            "time (s)",
+            "requests",
+            tuple(series),
+            note="queue: waits for prefill or for a place to decode; batch: is being decoded. All replicas together.",
+            x_from_zero=True,
+            y_from_zero=True,
+        ),
+        LineChart(
+            "serving-cache",
+            "KV cache over time",
+            "time (s)",
+            "share of the pages of all replicas that decode" if limited else "tokens",
+            (cache,),
+            x_from_zero=True,
+            y_from_zero=True,
+        ),
+    )
 
 
-def _bar(bars: list[Bar], lane: int, words: str, begin: float, end: float, kind: str, more: str) -> None:
-    if end > begin >= 0:
-        bars.append(Bar(lane, begin, end, kind, words + more))
+def _counted(spans: list[tuple[Floats, Floats]], moments: Floats) -> tuple[float, ...]:
+    """Return how many spans hold each moment; a span that ends before it begins holds none."""
+    return tuple(float(sum(((a <= at) & (at < b)).sum() for a, b in spans)) for at in moments)
+
+
+def _passed(first: Floats, last: Floats, at: float) -> Floats:
+    """Return the share of the time between two moments that is over at a third."""
+    return np.clip((at - first) / np.maximum(last - first, 1e-12), 0.0, 1.0)

@@ -1,12 +1,15 @@
 """A sweep and its results file, as pages: points and values, and rows of figures."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from operator import itemgetter
 from pathlib import PurePath
 from typing import Any
 
-from topoopt.pages.chart import LineChart, Series
-from topoopt.pages.page import Block, Notes, Page, Section
+from topoopt.pages.chart import Chart, LineChart, Series
+from topoopt.pages.page import Block, Notes, Page, Section, Table
+from topoopt.pages.pareto_chart import ParetoPoint, pareto_front, pareto_series
 from topoopt.pages.tables import cell, counted, facts, heading, number, table, text
 from topoopt.studies.sweep import Lines, ResultsAnswer, Summary, SweepAnswer, SweepPreview
 
@@ -48,6 +51,57 @@ def results_page(answer: ResultsAnswer) -> Page:
     heading = (answer.file, f"{counted(total, 'point')} of {names}") if answer.whole else ("", "")
     above = _summary(summary) if answer.whole else ()
     return _page("results", *heading, (*above, *_table(answer)))
+
+
+def sweep_report(answer: ResultsAnswer, charts: Sequence[Chart]) -> Page:
+    """Return the page of a results file: its summary, charts by model, cost against time, and all rows.
+
+    Parameters
+    ----------
+    charts
+        Iteration times over every axis.
+    """
+    place = answer.rows.columns.index
+    model, fabric, time_s, cost = map(place, ("model", "fabric", "iteration_time_s", "cost_usd"))
+    rows = [row for row in answer.rows.rows if row[time_s] is not None]
+    priced = [row for row in rows if row[cost] is not None]
+    fronts: list[Chart] = []
+    for name in dict.fromkeys(row[model] for row in priced):
+        points = [
+            ParetoPoint(str(row[fabric]), row[cost] / 1e3, row[time_s] * 1e3, _settings(answer, row))
+            for row in priced
+            if row[model] == name
+        ]
+        series = pareto_series(points, pareto_front(points), {}, name_all=False)
+        axes = "price of the network ($1,000)", "iteration time (ms)"
+        title = f"{name}: price against iteration time"
+        fronts.append(LineChart(f"cost_against_time_{len(fronts)}", title, *axes, series))
+    page = results_page(answer)
+    stored, *_ = _summary(answer.summary)
+    every = _table(replace(answer, limit=len(answer.rows.rows) + 1))
+    folded = tuple(replace(block, folded=True) if isinstance(block, Table) else block for block in every)
+    best = min(rows, key=itemgetter(time_s), default=None)
+    fastest = (
+        "" if best is None else f"The fastest of {counted(len(rows), 'point')}: {_settings(answer, best)}."
+    )
+    sections = (
+        Section("sweep", "Points", "", (stored,)),
+        Section("axes", "Iteration time over each axis", "", tuple(charts)),
+        Section("fronts", "Price against iteration time", "Lower left is better.", tuple(fronts)),
+        Section("rows", "All points", "", folded),
+    )
+    return replace(
+        page, kind="sweep", headline=fastest, sections=tuple(one for one in sections if one.blocks)
+    )
+
+
+def _settings(answer: ResultsAnswer, row: tuple[Any, ...]) -> str:
+    """Return the settings and figures of a row in one line."""
+    return ", ".join(
+        f"{heading(name)} {cell(name, value)}"
+        for name, value in zip(answer.rows.columns, row, strict=True)
+        if value is not None
+    )
 
 
 def _page(kind: str, title: str, remark: str, blocks: tuple[Block, ...]) -> Page:

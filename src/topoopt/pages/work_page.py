@@ -1,8 +1,8 @@
 """Sections of a plan's page for each kind of work, and the traffic of a job known by nothing else."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from topoopt.base.arrays import Floats
 from topoopt.base.units import format_bandwidth, format_bytes, format_time
 from topoopt.catalog import ClusterSpec
 from topoopt.jobs import TrafficWork
-from topoopt.pages.chart import Bar, BarChart, HeatmapChart, LineChart, Series, TimelineChart
+from topoopt.pages.chart import Bar, BarChart, HeatmapChart, Limit, LineChart, Series, TimelineChart
 from topoopt.pages.page import Block, Page, Section, Tile
 from topoopt.pages.tables import Entries, counted, facts, joined, number, table
 from topoopt.pages.timelines import WAITING, critical_path, time_by_phase
@@ -241,13 +241,22 @@ def link_matrix(plan: Plan, result: SimResult) -> Floats:
 
 
 def traffic_maps(plan: Plan, result: SimResult) -> tuple[HeatmapChart, ...]:
-    """Return the three maps; one without a byte is left out."""
+    """Return the three maps on one scale; one without a byte is left out."""
     maps = (
         ("allreduce_traffic", "AllReduce, along the rings", allreduce_matrix(plan)),
         ("model_parallel_traffic", "Model parallel, as demanded", plan.traffic().mp_matrix()),
         ("link_traffic", "Links, as carried", link_matrix(plan, result)),
     )
-    return tuple(heatmap(name, title, matrix) for name, title, matrix in maps if matrix.any())
+    return on_one_scale(heatmap(name, title, matrix) for name, title, matrix in maps if matrix.any())
+
+
+def on_one_scale(charts: Iterable[HeatmapChart]) -> tuple[HeatmapChart, ...]:
+    """Return maps of which equal values have equal colors; by logarithms where one of them or all together are."""
+    maps = tuple(charts)
+    above = [value for chart in maps for row in chart.values for value in row if value > 0]
+    low, high = min(above, default=0.0), max(above, default=1.0)
+    log = high > LOG_FROM * low > 0
+    return tuple(replace(one, value_log=log, value_range=(low if log else 0.0, high)) for one in maps)
 
 
 def heatmap(name: str, title: str, matrix: Floats, of: str = "server") -> HeatmapChart:
@@ -301,10 +310,11 @@ def link_load_distribution(plan: Plan, result: SimResult) -> LineChart:
                 stepped=True,
                 marked=False,
             ),
-            Series("mean", (mean / 1e6, mean / 1e6), (0.0, 1.0), marked=False),
         ),
-        note="The steeper, the more even: where all links carry the same, the line is upright.",
+        note=f"The busiest link carries {loads[-1] / mean:.2f} × the mean; equal loads make an upright line.",
+        x_from_zero=True,
         y_from_zero=True,
+        x_limits=(Limit(mean / 1e6, "mean"),),
     )
 
 

@@ -43,6 +43,8 @@ def bought(plans: Path, topoopt: Topoopt, tmp_path: Path) -> None:
 
 def test_the_page_names_a_network_and_what_would_change_that(topoopt: Topoopt) -> None:
     ran = topoopt(*SMALL, "--out", "bought", "--report", "page.html")
+    kept = topoopt("report", "bought", "--json")
+    assert json.loads(kept.out)["key_numbers"]["choice_network_usd"] > 0, kept.err
     assert (ran.code, ran.err) == (0, "")
     document = json.loads(Path("bought/choice.json").read_text())
     taken = document["choice"]["network"]

@@ -39,6 +39,34 @@ def test_what_compare_prints_becomes_a_page(topoopt: Topoopt, plan_file: str, tm
     assert "report of a comparison" in ran.out
 
 
+ANSWERS = {
+    "failure": ("fail", "plan.json", "--server", "3"),
+    "rl": ("rl", "qwen3-8b", "--accelerators", "16", "--prompts", "64", "--samples", "8"),
+    "finetune": ("finetune", "llama3-8b", "--accelerators", "8"),
+}
+
+
+@pytest.mark.parametrize("kind", ANSWERS)
+def test_an_answer_has_a_page_from_its_verb_and_from_its_json(
+    kind: str, topoopt: Topoopt, plan_file: str, tmp_path: Path
+) -> None:
+    ran = topoopt(*ANSWERS[kind], "--report", "own.html", "--json")
+    assert ran.code == 0, ran.err
+    assert f"</span> report of a {kind}<" in (tmp_path / "own.html").read_text()
+    (tmp_path / "answer.json").write_text(ran.out)
+    again = topoopt("report", "answer.json", "--json")
+    assert again.code == 0, again.err
+    said = json.loads(again.out)
+    assert said["kind"] == kind
+    assert said["key_numbers"]
+    assert all(f": {json.dumps(value)}" in ran.out for value in said["key_numbers"].values())
+
+
+def test_a_verb_does_not_write_its_page_over_a_file_that_it_reads(topoopt: Topoopt, plan_file: str) -> None:
+    ran = topoopt("fail", plan_file, "--server", "3", "--report", plan_file)
+    assert ran.err == f"error: --report: {plan_file} is the file that is read; give another name\n"
+
+
 NOT_A_REPORT = {
     "missing.json": None,
     "empty.json": "",
@@ -103,7 +131,7 @@ def test_the_page_does_not_take_the_place_of_the_plan(
 def test_a_strange_file_is_told_what_is_allowed(topoopt: Topoopt, tmp_path: Path) -> None:
     (tmp_path / "strange.json").write_text('{"a": 1}')
     said = topoopt("report", "strange.json").err
-    assert "a plan, a comparison or a cluster" in said
+    assert "the results of a sweep, the folder of a choice, or the JSON of a comparison" in said
     assert "topoopt plan --out" in said
 
 

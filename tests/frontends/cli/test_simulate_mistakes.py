@@ -182,6 +182,7 @@ START = {
     "cost": ("cost", "--servers", "8"),
     "simulate": ("simulate", "plan.json"),
     "fail": ("fail", "plan.json", "--server", "0"),
+    "verify": ("verify", "plan.json"),
     "export": ("export", "plan.json", "--format", "patch-list"),
     "rewire": ("rewire", "plan.json", "plan.json"),
     "phases": ("phases", str(EXAMPLES / "vgg16-job.yaml")),

@@ -42,6 +42,18 @@ def made(topoopt: Topoopt, tmp_path: Path, crew: Callable[[Crew], None], rows: P
     return topoopt
 
 
+def test_the_results_of_a_sweep_become_a_page(made: Topoopt, tmp_path: Path) -> None:
+    assert made("sweep", "sweep.yaml", "--report", "page.html").code == 0
+    ran = made("report", "sweep.duckdb", "--json")
+    assert ran.code == 0, ran.err
+    assert (tmp_path / "page.html").read_text() == (tmp_path / "report.html").read_text()
+    said = json.loads(ran.out)
+    charts = [chart["title"] for chart in said["charts"]]
+    for model in ("dlrm", "vgg16"):
+        assert f"{model}: iteration time over servers" in charts
+        assert f"{model}: price against iteration time" in charts
+
+
 def test_a_real_sweep_from_file_to_rows(
     topoopt: Topoopt, tmp_path: Path, crew: Callable[[Crew], None]
 ) -> None:

@@ -199,12 +199,42 @@ def test_a_model_that_does_not_fit_offers_as_many_servers_as_hold_it(
     studio: Running, opened: Callable[..., Any]
 ) -> None:
     page = opened(studio.url + SMALL, complains=True)
-    page.select_option("#field-model", "llama3-405b")
+    page.fill("#field-model", "llama3-405b")
+    page.keyboard.press("Enter")
     page.wait_for_selector("body.refused")
     assert page.inner_text("#fix") == "Use 16 servers"
     answered(page, after=lambda: page.click("#fix"))
     assert page.input_value("#field-servers") == "16"
     assert page.locator("#tiles:visible").count() == 1
+
+
+def test_models_are_found_by_typing_and_grouped_by_family(
+    studio: Running, opened: Callable[..., Any]
+) -> None:
+    page = opened(studio.url + SMALL)
+    box, shown = page.locator("#field-model"), page.locator("#field-model-list [role=option]:visible")
+    box.click()
+    assert box.get_attribute("aria-expanded") == "true"
+    families = page.locator("#field-model-list .family").all_inner_texts()
+    assert {"llama", "qwen", "gpt", "graphs of operators"} <= set(families)
+    assert len(set(families)) == len(families)
+    box.fill("qwen 30b")
+    assert shown.all_inner_texts() == ["qwen3-30b-a3b"]
+    assert box.get_attribute("aria-activedescendant") == shown.get_attribute("id")
+    page.keyboard.press("Escape")
+    assert box.input_value() == "llama3-8b"
+    assert "model=llama3-8b" in page.url
+    box.fill("no such")
+    assert page.locator("#field-model-list").inner_text() == "no model of that name"
+    box.fill("vgg")
+    page.keyboard.press("ArrowDown")
+    answered(page, after=lambda: page.keyboard.press("Enter"))
+    assert "model=vgg11" in page.url or "model=vgg19" in page.url
+    box.fill("llama3 8b")
+    answered(page, after=shown.first.click)
+    assert box.input_value() == "llama3-8b"
+    page.go_back()
+    page.wait_for_function("document.getElementById('field-model').value.startsWith('vgg')")
 
 
 def test_back_reopens_the_plan_of_the_address_and_the_theme_is_remembered(

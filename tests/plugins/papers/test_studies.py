@@ -68,3 +68,16 @@ def test_charts_are_named_after_their_figure(name: str) -> None:
     assert names
     assert len(set(names)) == len(names)
     assert all(re.fullmatch(rf"{name}(-[a-z0-9-]+)?", chart) for chart in names)
+
+
+@pytest.mark.parametrize("name", marked(ALL))
+def test_published_values_are_among_ours_in_every_figure_that_has_them(name: str) -> None:
+    figure = run(name)
+    published = [row for row in figure.comparisons if row.published_high]
+    if len({row.what for row in published}) < 2:
+        return
+    overlaid = [one for chart in figure.charts for one in getattr(chart, "series", ()) if one.published]
+    assert overlaid or any(chart.name == f"{name}-published" for chart in figure.charts)
+    for one in overlaid:
+        ours = {x for chart in figure.charts for own in chart.series if one in chart.series for x in own.x}  # type: ignore[union-attr]
+        assert set(one.x) <= ours

@@ -10,10 +10,8 @@ from topoopt.frontends.cli.exit_code import INTERRUPTED, was_interrupted
 from topoopt.frontends.cli.output import (
     check_folder_name,
     check_table,
-    check_writable,
     progress,
     show,
-    show_page,
 )
 from topoopt.frontends.cli.word_flags import spread
 from topoopt.schema.files import write_table
@@ -39,8 +37,6 @@ class ChooseFiles(TypedDict, total=False):
 
     out: Annotated[str, Word("DIR")]
     """Directory for the answer, a table of all networks and the plans; the same command resumes from it."""
-    report: File
-    """Write the answer as one HTML page."""
 
 
 @spread
@@ -62,9 +58,8 @@ def choose(
     Networks are priced first. Candidates for the Pareto front of cost and time are planned for every job; the choice is
     the network on which a year of work costs least, or the best within a limit.
     """
-    out, page = files.get("out"), files.get("report")
+    out = files.get("out")
     check_folder_name(out, "--out")
-    check_writable(page, "--report", *jobs)
     try:
         with progress("starting processes", remaining=True) as report:
             answer = topoopt.choose(jobs, out=out, on_progress=report, **words)
@@ -73,9 +68,7 @@ def choose(
             raise
         echo(f"interrupted: what was planned is in {out}; the same command goes on", err=True)
         raise Exit(INTERRUPTED) from None
-    if page is not None:
-        topoopt.report(answer, out=page)
-    show(answer, as_json, (), (out, page))
+    show(answer, as_json, (), (out,))
 
 
 @spread
@@ -100,7 +93,4 @@ def cost(
     page = topoopt.cost_page(costs, shown.get("bill"))
     if out is not None:
         write_table(out, COLUMNS, ([line[column] for column in COLUMNS] for line in costs.bill_rows()))
-    if as_json:
-        show(costs, True)
-    else:
-        show_page(page)
+    show(costs if as_json else page, as_json)

@@ -19,7 +19,7 @@ GROUPS: Mapping[str, str] = MappingProxyType(
 FEW = 20
 """Flags up to which the help of a verb shows all of them."""
 COMMON = (
-    "servers accelerators accelerator degree bandwidth fabrics wiring tp pp ep global_batch seq precision recompute "
+    "servers accelerators accelerator degree bandwidth fabrics wiring tp pp ep global_batch seq precision "
     "zero prices seed simulator out report as_json help"
 )
 """Flags that the short help of every verb shows."""

@@ -22,8 +22,6 @@ class PhasesFiles(TypedDict, total=False):
 class InterleaveFiles(TypedDict, total=False):
     """Output files."""
 
-    report: File
-    """Write the circles before and after rotation as one HTML page."""
     figures: Annotated[str, Word("DIR")]
     """Write the circles as PNG, SVG and PDF into this directory."""
 
@@ -50,20 +48,16 @@ def interleave(
     Every job is a circle of its iteration time; the circles are rotated to minimize the excess of their total demand
     over the link. Where no rotation helps, the nearest iteration time that would is named.
     """
-    report, figures = files.get("report"), files.get("figures")
-    check_writable(report, "--report", *jobs)
+    figures = files.get("figures")
     check_folder_name(figures, "--figures")
     if figures is not None:
         library("matplotlib", "figures", "--figures")
     with progress("turning circles"):
         answer = topoopt.interleave(jobs, capacity, **words)
-    if report is not None:
-        with progress("writing the page"):
-            topoopt.report(answer, report)
     if figures is not None:
         with progress("drawing figures") as tell:
             topoopt.draw_charts(topoopt.page_of(answer).charts, figures, on_progress=tell)
-    show(answer, as_json, written=() if as_json else (report, figures))
+    show(answer, as_json, written=(figures,))
 
 
 @spread

@@ -1,28 +1,19 @@
 """``topoopt mltcp``: jobs on one link, iteration by iteration, under MLTCP and other sharing methods."""
 
-from typing import Annotated, TypedDict
+from typing import Annotated
 
 from typer import Argument, Option
 
 import topoopt
-from topoopt.frontends.cli.output import check_writable, progress, show
+from topoopt.frontends.cli.output import progress, show
 from topoopt.frontends.cli.verbs import group, lines_of
 from topoopt.frontends.cli.word_flags import spread
-from topoopt.schema.words import File, MltcpWords, panel
-
-
-@panel("Output")
-class MltcpFiles(TypedDict, total=False):
-    """Output files."""
-
-    report: File
-    """Write an HTML page with charts."""
+from topoopt.schema.words import MltcpWords
 
 
 @spread
 def simulate(
     words: MltcpWords,
-    files: MltcpFiles,
     jobs: Annotated[
         list[str] | None,
         Argument(metavar="JOB", show_default=False, help="Job files; see --communication, too."),
@@ -30,13 +21,9 @@ def simulate(
     as_json: Annotated[bool, Option("--json", rich_help_panel="Output", help="Print JSON.")] = False,
 ) -> None:
     """Simulate jobs that share a link under MLTCP, fair sharing and CASSINI, iteration by iteration."""
-    out = files.get("report")
-    check_writable(out, "--report", *(jobs or ()))
     with progress("simulating") as report:
         answer = topoopt.mltcp.simulate(tuple(jobs or ()), on_progress=report, **words)
-    if out is not None:
-        topoopt.report(answer, out)
-    show(answer, as_json, written=(out,))
+    show(answer, as_json)
 
 
 MLTCP_VERBS = lines_of(simulate)

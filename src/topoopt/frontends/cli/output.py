@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ SPEED_OF_LAST_S = 600.0
 """Points of a sweep take unequal times: a shorter window would estimate the rest poorly."""
 if TYPE_CHECKING:
     from rich.console import Console
+REPORT: ContextVar[str | None] = ContextVar("REPORT", default=None)
+"""File that the answer of the running verb is written to as a page."""
 WIDTH_IN_A_FILE = 110
 """Columns if standard output is no terminal and COLUMNS is not set."""
 
@@ -30,11 +33,12 @@ def show(
     answer: Any, as_json: bool, next_steps: Sequence[str] = (), written: Sequence[str | None] = ()
 ) -> None:
     """Print an answer as JSON; or its page, commands to go on with, and the files that were written."""
+    write_page(answer)
     if as_json:
         print_json(answer.to_json())
         return
     show_page(replace(topoopt.page_of(answer), next_steps=tuple(next_steps)))
-    names = [name for name in written if name is not None]
+    names = [name for name in (*written, REPORT.get()) if name is not None]
     if names:
         print(f"\nWritten: {', '.join(names)}")
 
@@ -42,6 +46,24 @@ def show(
 def show_page(page: "topoopt.Page") -> None:
     """Print a page."""
     topoopt.draw_page(page, terminal())
+
+
+@contextmanager
+def reporting(path: str | None, *reads: str) -> Iterator[None]:
+    """Have answers that are shown meanwhile written to a page, too; errors as :func:`check_writable`."""
+    check_writable(path, "--report", *reads)
+    token = REPORT.set(path)
+    try:
+        yield
+    finally:
+        REPORT.reset(token)
+
+
+def write_page(answer: Any) -> None:
+    """Write the page of an answer where one was asked for."""
+    path = REPORT.get()
+    if path is not None:
+        topoopt.report(answer, out=path)
 
 
 def terminal() -> "Console":

@@ -9,7 +9,7 @@ from typer import Argument, Exit, Option
 import topoopt
 from topoopt.base.workers import start_compiling_ahead
 from topoopt.frontends.cli.exit_code import INTERRUPTED
-from topoopt.frontends.cli.output import check_writable, print_json, progress, show
+from topoopt.frontends.cli.output import check_writable, print_json, progress, show, write_page
 from topoopt.frontends.cli.word_flags import known_models, spread
 from topoopt.schema.words import COLLECTIVE_FORM, File, PlanWords, TrafficWords, Word
 
@@ -134,6 +134,7 @@ def plan(
     if out is not None:
         topoopt.write_plan(out, answer)
     if as_json:
+        write_page(answer)
         print_json(topoopt.plan_to_mapping(answer))
     else:
         show(answer, False, _next_steps(out))

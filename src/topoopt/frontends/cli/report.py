@@ -1,4 +1,4 @@
-"""``topoopt report``: a plan, a comparison or a cluster as one HTML page, and its figures for papers."""
+"""``topoopt report``: any answer as one HTML page, and its figures for papers."""
 
 from collections.abc import Sequence
 from typing import Annotated, TypedDict
@@ -29,8 +29,9 @@ def report(
     file: Annotated[
         str,
         Argument(
-            metavar="PLAN|COMPARISON|CLUSTER",
-            help="A JSON file that plan --out, compare --json or cluster run --json has written.",
+            metavar="PLAN|RESULTS|FOLDER|ANSWER.json",
+            help="What plan --out, sweep --out or choose --out wrote; or the JSON that compare, cluster run, serving, "
+            "rl, finetune, fail or choose printed with --json.",
             show_default=False,
         ),
     ],
@@ -40,7 +41,8 @@ def report(
     """Write an interactive HTML page that works offline.
 
     Topology, traffic, timeline, other fabrics, bounds, search and strategy of a plan; times and prices of a
-    comparison; occupancy, iteration times and waiting of a cluster.
+    comparison; occupancy, iteration times and waiting of a cluster; times and prices of a sweep; figures of any other
+    answer.
     """
     check_folder_name(words.get("figures"), "--figures")
     check_writable(words["out"], "--out", file)

@@ -40,12 +40,6 @@ def serving(
             metavar="MODEL", help="A transformer (topoopt models) or its config.json.", show_default=False
         ),
     ] = None,
-    report: Annotated[
-        str | None,
-        Option(
-            "--report", metavar="FILE", rich_help_panel="Output", help="Write the answer as one HTML page."
-        ),
-    ] = None,
     as_json: Annotated[bool, Option("--json", rich_help_panel="Output", help="Print JSON.")] = False,
 ) -> None:
     """Find the cheapest deployment and network that meet the serving objectives.
@@ -61,20 +55,16 @@ def serving(
     if files.keys() - {"out"}:
         given = ["MODEL"] if model is not None else []
         given += [f"--{word.replace('_', '-')}" for word in asked]
-        given += ["--report"] if report is not None else []
         _measured_runs(files, given, as_json)
         return
     if model is None and not asked.keys() & SHAPES:
         raise InvalidInput("MODEL: missing; name a transformer (topoopt models), or give --runs FILE.csv")
     out = files.get("out")
     check_writable(out, "--out", model)
-    check_writable(report, "--report", model)
     with progress("screening deployments") as tell:
         answer = topoopt.serving(model, on_progress=tell, **asked)
-    if report is not None:
-        topoopt.report(answer, out=report)
     unwired = _write_plan(out, answer)
-    show(answer, as_json, (), (None if unwired else out, report))
+    show(answer, as_json, (), (None if unwired else out,))
     if unwired:
         raise unwired
 

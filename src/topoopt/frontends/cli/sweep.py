@@ -8,7 +8,15 @@ from typer import Argument, Exit, Option, echo
 import topoopt
 from topoopt.base.errors import InvalidInput
 from topoopt.frontends.cli.exit_code import INTERRUPTED, was_interrupted
-from topoopt.frontends.cli.output import check_table, check_writable, print_json, progress, show, terminal
+from topoopt.frontends.cli.output import (
+    check_table,
+    check_writable,
+    print_json,
+    progress,
+    show,
+    terminal,
+    write_page,
+)
 from topoopt.frontends.cli.word_flags import spread
 from topoopt.schema.files import write_table
 from topoopt.schema.words import File, ResultsWords, Switch, Word, panel
@@ -122,6 +130,7 @@ def results(
             file, chart["plot"], y=chart["y"], by=chart["by"], log=chart["log"], where=words.get("where")
         )
         topoopt.write_chart(figure, lines)
+        write_page(topoopt.results(file))
         if as_json:
             print_json({"file": file, "figure": figure})
         else:

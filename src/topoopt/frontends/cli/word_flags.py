@@ -10,9 +10,12 @@ from typer import Argument, Option
 import topoopt
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import NETWORKS  # noqa: F401 - texts contain its lists
+from topoopt.frontends.cli.output import reporting
 from topoopt.schema.words import DescribedWord, as_flag, described
 
 NONE = "none"
+WITHOUT_PAGE = ("report", "reproduce", "studio")
+"""Verbs whose answer is no page, or already one."""
 
 
 def known_models(incomplete: str) -> list[str]:
@@ -31,6 +34,17 @@ TRANSFORMER = Argument(
     help="A transformer (topoopt models), or the config.json of Hugging Face.",
 )
 """The first word of verbs about transformers."""
+REPORT = Annotated[
+    str | None,
+    Option(
+        "--report",
+        metavar="FILE",
+        show_default=False,
+        rich_help_panel="Output",
+        help="Write the answer as one HTML page.",
+    ),
+]
+"""A flag of every verb with an answer."""
 
 
 def refuse_beside_runs(
@@ -73,14 +87,19 @@ def spread(verb: Callable[..., None]) -> Callable[..., None]:
             parameters += [_parameter(word) for word in vocabularies[name]]
         else:
             parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+    if "as_json" in signature.parameters and verb.__name__ not in WITHOUT_PAGE:
+        kind = inspect.Parameter.KEYWORD_ONLY
+        parameters.append(inspect.Parameter("report", kind, default=None, annotation=REPORT))
 
-    def run(**values: Any) -> None:
+    def run(report: str | None = None, **values: Any) -> None:
         for name, vocabulary in vocabularies.items():
             flags = {word.name: (word, values.pop(word.name)) for word in vocabulary}
             values[name] = {
                 key: _value(word, value) for key, (word, value) in flags.items() if value not in (None, [])
             }
-        verb(**values)
+        given = [one for value in values.values() for one in (value if isinstance(value, list) else [value])]
+        with reporting(report, *(one for one in given if isinstance(one, str))):
+            verb(**values)
 
     run.__name__, run.__doc__, run.__module__ = verb.__name__, verb.__doc__, verb.__module__
     run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]

@@ -6,7 +6,8 @@ from typing import Any
 
 from topoopt.base.answers import Progress, silent
 from topoopt.base.extras import library
-from topoopt.jobs import expecting
+from topoopt.frontends.verbs.sweep import results_report
+from topoopt.jobs import expecting, file_kind
 from topoopt.pages import (
     FORMATS,
     WrittenReport,
@@ -17,6 +18,7 @@ from topoopt.pages import (
     write_report,
 )
 from topoopt.schema.words import checked_arguments
+from topoopt.studies.sweep import SweepAnswer
 
 
 @checked_arguments
@@ -31,12 +33,14 @@ def report(
     """Write an interactive HTML page that works offline.
 
     Topology, traffic, timeline, other fabrics, bounds, search and strategy of a plan; times and prices of a
-    comparison; occupancy, iteration times and waiting of a cluster; the page of any other answer.
+    comparison; occupancy, iteration times and waiting of a cluster; times and prices of a sweep; the page of any other
+    answer. Of an answer that was printed as JSON, the page has its figures, and charts of them.
 
     Parameters
     ----------
     answer
-        Answer of a verb, or a JSON file of a plan, a comparison or a cluster.
+        Answer of a verb; or a file: a plan, the results of a sweep, the folder of a choice, or the JSON that compare,
+        cluster, serving, rl, finetune, fail or choose print.
     out
         File of the page.
     figures
@@ -59,9 +63,13 @@ def report(
     if figures is not None:
         library("matplotlib", "figures", "figures")
     file = os.fspath(answer) if isinstance(answer, (str, os.PathLike)) else None
-    with expecting(file, "plan", "comparison", "cluster-result"):
-        subject = answer if file is None else read_subject(file)
-    page = make_page(subject)
+    if file is not None and file_kind(file) == "results":
+        page = results_report(file)
+    elif isinstance(answer, SweepAnswer):
+        page = results_report(answer.out)
+    else:
+        with expecting(file, "plan", "comparison", "cluster-result"):
+            page = make_page(answer if file is None else read_subject(file))
     drawn = (
         () if figures is None else tuple(draw_charts(page.charts, os.fspath(figures), suffixes, on_progress))
     )

@@ -2,14 +2,15 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
 from topoopt.base.answers import Progress, silent
 from topoopt.base.errors import InvalidInput
 from topoopt.jobs import expecting
-from topoopt.pages import LineChart, lines_chart
+from topoopt.pages import LineChart, Page, lines_chart, sweep_report
 from topoopt.schema.words import ResultsWords, checked_arguments, checked_words, pick
 from topoopt.studies.sweep import (
     BEST,
@@ -208,6 +209,27 @@ def results_chart(
     with expecting(os.fspath(file), "results"), open_results(os.fspath(file)) as opened:
         lines = lines_of(opened, x, y, _listed(by, "by"), where)
         return lines_chart(lines, (x, y), "x" in log, "y" in log, opened.path)
+
+
+def results_report(file: str) -> Page:
+    """Return the page of a results file, with iteration times over every axis of numbers, model by model."""
+    answer = results(file)
+    axes = {
+        name: values
+        for name, values in answer.summary.axes.items()
+        if name != "seed" and all(isinstance(value, int | float) for value in values)
+    }
+    column = answer.rows.columns.index("model")
+    charts: list[LineChart] = []
+    for model in dict.fromkeys(row[column] for row in answer.rows.rows):
+        for name in axes:
+            with suppress(InvalidInput):  # no point of the model has a result
+                where = "model = '{}'".format(str(model).replace("'", "''"))
+                chart = results_chart(file, name, where=where)
+                charts.append(
+                    replace(chart, name=f"{name}_{len(charts)}", title=f"{model}: {chart.title.lower()}")
+                )
+    return sweep_report(answer, charts)
 
 
 def _rows(opened: Results, words: Mapping[str, Any], limit: int) -> Rows:

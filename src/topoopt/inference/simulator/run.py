@@ -90,10 +90,6 @@ class ServingRun:
         time = self.state.time
         return np.where(time[:, Time.ARRIVED] >= 0, time[:, Time.ARRIVED] - time[:, Time.READ], 0.0)
 
-    def moments(self, request: int) -> tuple[float, ...]:
-        """Return start and end of prefill, arrival of the cache, first token and last; -1 for never."""
-        return tuple(float(moment) for moment in self.state.time[request])
-
     @property
     def answered_s(self) -> Floats:
         """Completion time of each request."""

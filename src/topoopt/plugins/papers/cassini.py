@@ -40,7 +40,7 @@ from topoopt.clusters.interleave import (
     static_sharing,
 )
 from topoopt.jobs import DDP_BUCKET_BYTES, JobSettings
-from topoopt.pages import Chart
+from topoopt.pages import Chart, Series
 from topoopt.plugins.papers.figure import Comparison, Description, Figure, Row, StudySettings, description
 from topoopt.search import SearchOptions
 from topoopt.workloads import load_model
@@ -151,13 +151,20 @@ def cassini_on(grid: TraceGrid, settings: StudySettings, on_progress: Progress) 
 
 
 def _charts(rows: Sequence[Row]) -> Iterator[Chart]:
+    snapshots, names = TEXT.tables["snapshots"], TEXT.charts["snapshots"]["curves"]["names"]
+    numbers = map(str, range(1, 1 + len(snapshots)))
+    own = [row for number in numbers for row in _of(rows, "snapshot", number, *SHOWN)]
+    words = tuple(f"{row['name']}: {row['job']}" for row in own)
     shown = [
-        {"way": way, "job": f"{row['name']}: {row['job']}", "time_s": row[f"{way}_communication_time_s"]}
-        for row in rows
-        if row["what"] == "snapshot" and (row["workers"], row["periods"]) == SHOWN
-        for way in TEXT.charts["snapshots"]["curves"]["names"]
+        {"way": way, "job": word, "time_s": row[f"{way}_communication_time_s"]}
+        for word, row in zip(words, own, strict=True)
+        for way in names
     ]
-    yield TEXT.chart("snapshots", shown)
+    theirs = []
+    for way, column in (("fair", "themis_ms"), ("cassini", "cassini_ms")):
+        times_ms = tuple(time_ms for snapshot in snapshots for time_ms in snapshot[column])
+        theirs.append(Series(f"{names[way]} (published)", words, times_ms, published=True))
+    yield TEXT.chart("snapshots", shown, *theirs)
 
 
 def trace_rows(grid: TraceGrid, seed: int, on_progress: Progress) -> Iterator[Row]:

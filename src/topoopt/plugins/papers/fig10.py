@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from math import ceil
 from statistics import mean
 
@@ -181,6 +182,15 @@ def table1(settings: StudySettings, on_progress: Progress) -> Figure:
         Series(row.name, kept_s, tuple(max(0.0, 1 - row.reconfiguration_s / kept) for kept in kept_s))
         for row in switches
     ]
+    times_s, ports = (TABLE1.compared[name]["published"] for name in ("time", "ports"))
+    known = [
+        point
+        for name, said_s in times_s.items()
+        if name in ports
+        for point in product(*(said if isinstance(said, list) else [said] for said in (said_s, ports[name])))
+    ]
+    at, sizes = zip(*known, strict=True)
+    theirs = Series("published", at, sizes, published=True, joined=False)
     return TABLE1.figure(
         rows.values(),
         [
@@ -190,7 +200,7 @@ def table1(settings: StudySettings, on_progress: Progress) -> Figure:
             for name in (first, *others)
             if switch in TABLE1.compared[name]["published"]
         ],
-        [TABLE1.chart("ports", rows.values()), TABLE1.chart("duty", (), *duty)],
+        [TABLE1.chart("ports", rows.values(), theirs), TABLE1.chart("duty", (), *duty)],
         overhead=OVERHEAD,
     )
 

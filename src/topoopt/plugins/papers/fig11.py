@@ -25,6 +25,7 @@ from topoopt.pricing import PAPER, Pricing, equivalent_fat_tree, find_prices, pu
 from topoopt.search import Fidelity, compare_job, make_plan, outcome, simulated, starting_strategy
 
 PRICES = "2022"
+RELEASED_SERVERS = 128
 TOPOOPT, IDEAL, TREE, PRICED_TREE = "topoopt", "ideal-switch", "fat-tree", "fat-tree at list prices"
 PACKET_SWITCHED = ("ideal-switch", "fat-tree", "oversub-fat-tree")
 CIRCUITS = ("sip-ml", "ocs-reconfig")
@@ -146,7 +147,7 @@ def _rows(grid: Fig11Grid, seed: int, on_progress: Progress) -> Iterator[Row]:
 
 
 def _released(times: Times) -> Iterator[Comparison]:
-    at = {"servers": 128, "bandwidth_bps": 100e9, "fabric": TOPOOPT, "strategy": DATA_PARALLEL}
+    at = {"servers": RELEASED_SERVERS, "bandwidth_bps": 100e9, "fabric": TOPOOPT, "strategy": DATA_PARALLEL}
     for case in TEXT.compared["released"]["published"]:
         model, _, degree = case.rpartition("-d")
         for row in times.where(**at, model=model, degree=int(degree)):
@@ -191,7 +192,10 @@ def _time_charts(times: Times) -> Iterator[LineChart]:
             # Where values are near each other, a logarithmic axis would make mountains of nothing.
             far_apart = max(seconds) > 1.5 * min(seconds)
             words = {"name": model, "model": MODEL_TITLES[model], "degree": degree}
-            chart = TEXT.chart("time", rows, **words, servers=times.grid.servers)
+            released = TEXT.compared["released"]["published"].get(f"{model}-d{degree}")
+            known = times.grid.servers == RELEASED_SERVERS and released is not None
+            theirs = [Series("TopoOpt (published)", (100.0,), (released,), published=True)] if known else []
+            chart = TEXT.chart("time", rows, *theirs, **words, servers=times.grid.servers)
             assert isinstance(chart, LineChart)
             yield replace(chart, y_log=far_apart, y_from_zero=not far_apart)
 

@@ -249,7 +249,13 @@ def _charts(grid: Fig16Grid, draws: Draws) -> Iterator[Chart]:
                 for fabric in (TOPOOPT, TREE, PRICED_TREE, OVERSUB, IDEAL)
                 for jobs in grid.loads
             ]
-            yield FIG16.chart(statistic, rows, placement=placement, placed=PLACED[placement])
+            most = max(grid.loads)
+            own_ms = draws.mean(statistic, placement, most, TOPOOPT) * 1e3
+            theirs = [
+                Series(f"{fabric} (published)", (float(most),), (ratio * own_ms,), published=True)
+                for fabric, ratio in FIG16.compared[statistic]["published"].items()
+            ]
+            yield FIG16.chart(statistic, rows, *theirs, placement=placement, placed=PLACED[placement])
 
 
 def all_drawn(grid: Fig16Grid, seed: int, on_progress: Progress) -> Iterator[Drawn]:

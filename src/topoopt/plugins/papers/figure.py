@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from topoopt.base.answers import Frame, Progress, ask, frame
-from topoopt.pages import BarChart, Chart, LineChart, Series
+from topoopt.pages import BarChart, Chart, Limit, LineChart, Series
 
 Row = Mapping[str, Any]
 
@@ -109,6 +109,8 @@ class StudySettings:
     seed: int = 0
 
 
+MOST_BARS = 16
+"""Comparisons that are drawn."""
 Study = Callable[[StudySettings, Progress], Figure]
 Table = Mapping[str, Any]
 
@@ -145,17 +147,39 @@ class Description:
     def figure(
         self, rows: Iterable[Row], comparisons: Iterable[Comparison], charts: Iterable[Chart], **words: Any
     ) -> Figure:
-        """Return the figure; a row without some column of the others has nothing there."""
-        listed = list(rows)
+        """Return the figure; a row without some column of the others has nothing there.
+
+        Where no chart has published values among ours, one more has ours over the published ones.
+        """
+        listed, compared, drawn = list(rows), tuple(comparisons), tuple(charts)
         columns = dict.fromkeys(column for row in listed for column in row)
+        if not any(one.published for chart in drawn for one in getattr(chart, "series", ())):
+            drawn += tuple(self._over_published(compared))
         return Figure(
             self.name,
             self.title,
             tuple({**columns, **row} for row in listed),
-            tuple(comparisons),
-            tuple(charts),
+            compared,
+            drawn,
             tuple(self._notes(words)),
         )
+
+    def _over_published(self, compared: Sequence[Comparison]) -> Iterator[BarChart]:
+        rows = {row.what: row.ratio for row in compared if row.published_high}
+        farthest = set(sorted(rows, key=lambda what: -abs(rows[what] - 1))[:MOST_BARS])
+        more = f"Those farthest from 1, of {len(rows)}." if len(rows) > MOST_BARS else ""
+        rows = {what: ratio for what, ratio in rows.items() if what in farthest}
+        if len(rows) > 1:
+            yield BarChart(
+                f"{self.name}-published",
+                "Ours over the published values",
+                "",
+                "ratio, 1 within a published range",
+                (Series("ours", tuple(rows), tuple(rows.values())),),
+                horizontal=True,
+                note=more,
+                limits=(Limit(1.0, "published"),),
+            )
 
     def comparison(self, name: str, ours: float, case: str = "", /, **words: Any) -> Comparison:
         """Return a value of ours beside the published one; values replace placeholders of the same name."""

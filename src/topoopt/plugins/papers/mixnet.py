@@ -18,7 +18,7 @@ from topoopt.finder import (
     improved_circuits,
     regional_circuits,
 )
-from topoopt.pages import Chart
+from topoopt.pages import Chart, Series
 from topoopt.plugins.papers.figure import Comparison, Figure, Row, StudySettings, description
 from topoopt.plugins.papers.published_jobs import BULK, times
 from topoopt.routing import Fabric
@@ -104,6 +104,8 @@ EVEN, IMPROVED, TREE = "even", "follow, improved by exchanges", "fat-tree"
 SEEN = 20
 """Iterations from which the transitions between layers are fitted."""
 AT_400G = 400e9
+BY_RAIL = "mixtral-8x22b"
+"""Model whose published times are over that on the reference."""
 REFERENCE = "rail", 800e9
 """Network to which Mixtral 8×22B's published times are normalized: 1.000."""
 Variant = tuple[str, str, FabricShape, bool]
@@ -192,7 +194,7 @@ def _normalized(row: Row, rows: Sequence[Row]) -> Row:
 def _compared(rows: Sequence[Row]) -> Iterator[Comparison]:
     simulated = {(row["model"], row["bandwidth_bps"]) for row in rows}
     for case, published in PUBLISHED.items():
-        by_rail = case[0] == "mixtral-8x22b"
+        by_rail = case[0] == BY_RAIL
         for fabric in FABRICS if case in simulated else ():
             if by_rail or fabric != "fat-tree":
                 yield TEXT.comparison(
@@ -234,7 +236,23 @@ def _charts(rows: Sequence[Row]) -> Iterator[Chart]:
             for row in sorted(rows, key=lambda row: row["bandwidth_bps"])
             if row["model"] == name and not row["circuits"]
         ]
-        yield TEXT.chart("time", drawn, name=name, model=JOBS[name].title, accelerators=ACCELERATORS)
+        words = {"name": name, "model": JOBS[name].title, "accelerators": ACCELERATORS}
+        yield TEXT.chart("time", drawn, *_published(rows, name), **words)
+
+
+def _published(rows: Sequence[Row], name: str) -> Iterator[Series]:
+    """Yield the published times of a model over that of the reference, times ours."""
+    simulated = {row["bandwidth_bps"] for row in rows if row["model"] == name}
+    cases = {case: times for case, times in PUBLISHED.items() if case[0] == name and case[1] in simulated}
+    if not cases or (name == BY_RAIL and REFERENCE[1] not in simulated):
+        return
+    for fabric, word in TEXT.charts["time"]["curves"]["names"].items():
+        times_s = [
+            times[fabric] / (1.0 if name == BY_RAIL else times["fat-tree"]) * reference_s(rows, *case)
+            for case, times in cases.items()
+        ]
+        x = tuple(f"{bandwidth_bps / 1e9:g}" for _, bandwidth_bps in cases)
+        yield Series(f"{word} (published)", x, tuple(times_s), published=True)
 
 
 def mixnet_rows(name: str, bandwidth_bps: float, variants: tuple[Variant, ...]) -> Iterator[Row]:
@@ -266,7 +284,7 @@ def time_s(rows: Sequence[Row], model: str, bandwidth_bps: float, fabric: str) -
 def reference_s(rows: Sequence[Row], model: str, bandwidth_bps: float) -> float:
     """Return the time used for normalization: rail at 800 Gb/s as published, else the fat-tree beside it."""
     fabric, reference_bps = REFERENCE
-    if model == "mixtral-8x22b" and any(row["bandwidth_bps"] == reference_bps for row in rows):
+    if model == BY_RAIL and any(row["bandwidth_bps"] == reference_bps for row in rows):
         return time_s(rows, model, reference_bps, fabric)
     return time_s(rows, model, bandwidth_bps, "fat-tree")
 

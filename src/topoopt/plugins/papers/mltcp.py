@@ -55,7 +55,7 @@ def mltcp(settings: StudySettings, on_progress: Progress) -> Figure:
     return TEXT.figure(
         [*rows, *many],
         [*_theory(), *_compared(rows), *_gains(many)],
-        [TEXT.chart("time", _drawn(rows)), _landscape(), TEXT.chart("jobs", many)],
+        [TEXT.chart("time", _drawn(rows), _published(rows)), _landscape(), TEXT.chart("jobs", many)],
         first=FIRST_OFFSET,
         fair=_last(rows, "fair", FAIR_PART),
         decreasing=_last(rows, "decreasing", FAIR_PART),
@@ -132,8 +132,18 @@ def _theory() -> Iterator[Comparison]:
         yield TEXT.comparison("recursion", ours, published=published, iterations=number)
 
 
+def _of_mltcp(rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if row["sharing"] == "mltcp" and row["communication_part"] == FAIR_PART]
+
+
+def _published(rows: Sequence[Row]) -> Series:
+    times = TEXT.tables["times"]
+    at = tuple(row["iteration"] for row in _of_mltcp(rows)[: len(times)])
+    return Series("MLTCP (published)", at, tuple(times[: len(at)]), published=True)
+
+
 def _compared(rows: Sequence[Row]) -> Iterator[Comparison]:
-    ours = [row for row in rows if row["sharing"] == "mltcp" and row["communication_part"] == FAIR_PART]
+    ours = _of_mltcp(rows)
     for row, published in zip(ours, TEXT.tables["times"], strict=False):
         yield TEXT.comparison(
             "time", row["iteration_over_period"], published=published, iteration=row["iteration"]

@@ -38,6 +38,7 @@ from topoopt.inference import (
     transfer_law,
     uniform_transfer,
 )
+from topoopt.pages import Series
 from topoopt.plugins.papers.figure import Comparison, Figure, Row, StudySettings, description
 from topoopt.pricing import OwnershipTerms, pricing_of, server_price, usual_running
 from topoopt.workloads.transformer import find_transformer
@@ -105,11 +106,14 @@ def serving_on(grid: ServingGrid, settings: StudySettings, on_progress: Progress
             "transfers": transfer_rows,
         }[part]()
     rows = [row for row, _ in found]
+    routed = [row for row in rows if row["part"] == "router"]
+    low = tuple(row["published"] for row in routed)
+    theirs = Series("published, at least", tuple(row["case"] for row in routed), low, published=True)
     return TEXT.figure(
         rows,
         [comparison for _, comparison in found],
         [
-            TEXT.chart("routers", [row for row in rows if row["part"] == "router"]),
+            TEXT.chart("routers", routed, theirs),
             TEXT.chart("transfers", list(_drawn(rows))),
         ],
     )

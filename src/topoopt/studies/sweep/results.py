@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from topoopt.base.answers import Frame, fields_of, frame, shows_itself
 from topoopt.base.errors import InvalidInput, unknown_name
-from topoopt.base.extras import library
+from topoopt.base.extras import LaterLibrary
 from topoopt.studies.sweep.run import (
     COLUMNS,
     SETTING_COLUMNS,
@@ -25,7 +25,7 @@ from topoopt.studies.sweep.run import (
 if TYPE_CHECKING:
     import duckdb
 else:
-    duckdb = library("duckdb", "sweep", "results files")
+    duckdb = LaterLibrary("duckdb", "sweep", "results files")
 
 TRIES = 5
 """Copies of a file that is being written; one in a million is torn by a checkpoint."""
@@ -43,7 +43,7 @@ class Results:
         Whether a sweep is writing it: the rows are those of the moment in which it was opened.
     """
 
-    connection: duckdb.DuckDBPyConnection
+    connection: "duckdb.DuckDBPyConnection"
     path: str
     live: bool
 
@@ -175,7 +175,7 @@ def open_results(path: str | Path) -> Iterator[Results]:
             yield Results(connection, str(path), live)
 
 
-def _of_copy(path: Path, folder: Path) -> duckdb.DuckDBPyConnection:
+def _of_copy(path: Path, folder: Path) -> "duckdb.DuckDBPyConnection":
     """Return a connection to a copy of a file that is being written.
 
     Between two checkpoints only the log beside the file grows, and a log that ends in the middle of a transaction

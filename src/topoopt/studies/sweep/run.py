@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 from topoopt.base.answers import Progress, __version__, digest, fields_of, shows_itself, silent
 from topoopt.base.errors import InvalidInput
-from topoopt.base.extras import library
+from topoopt.base.extras import LaterLibrary
 from topoopt.schema.files import is_file
 from topoopt.studies.sweep.file import Sweep
 from topoopt.studies.sweep.point import DEGREES, FAILED, POINT_FIELDS, Answer, Crew, Point, Task, tasks_of
@@ -23,7 +23,7 @@ from topoopt.studies.sweep.point import DEGREES, FAILED, POINT_FIELDS, Answer, C
 if TYPE_CHECKING:
     import duckdb
 else:
-    duckdb = library("duckdb", "sweep", "results files")
+    duckdb = LaterLibrary("duckdb", "sweep", "results files")
 
 _SQL_TYPES: Mapping[type, str] = {int: "BIGINT", float: "DOUBLE", str: "VARCHAR", bool: "BOOLEAN"}
 SETTING_COLUMNS: Mapping[str, str] = {name: _SQL_TYPES[get_type_hints(Point)[name]] for name in POINT_FIELDS}
@@ -75,7 +75,7 @@ class Locked(InvalidInput):
 class Store:
     """A results file open for one run of a sweep; make it with :func:`open_store`."""
 
-    connection: duckdb.DuckDBPyConnection
+    connection: "duckdb.DuckDBPyConnection"
     run: int
     version: str
 
@@ -239,7 +239,7 @@ def open_store(path: str | Path, sweep: Sweep, *, mix_versions: bool = False) ->
         yield Store(connection, run, __version__)
 
 
-def _refuse_other_versions(connection: duckdb.DuckDBPyConnection, path: str | Path) -> None:
+def _refuse_other_versions(connection: "duckdb.DuckDBPyConnection", path: str | Path) -> None:
     rows = connection.execute(
         "SELECT DISTINCT version FROM points WHERE version <> ?", [__version__]
     ).fetchall()
@@ -252,7 +252,7 @@ def _refuse_other_versions(connection: duckdb.DuckDBPyConnection, path: str | Pa
 
 
 @contextmanager
-def _transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+def _transaction(connection: "duckdb.DuckDBPyConnection") -> Iterator[None]:
     connection.begin()
     try:
         yield
@@ -291,7 +291,7 @@ def create_database(path: str | Path) -> None:
         raise InvalidInput(f"{path}: cannot be written: {reason}") from None
 
 
-def open_database(path: str | Path, *, read_only: bool = False) -> duckdb.DuckDBPyConnection:
+def open_database(path: str | Path, *, read_only: bool = False) -> "duckdb.DuckDBPyConnection":
     """Return a connection to a results file. What a killed process had not committed is not in it.
 
     Raises
@@ -356,7 +356,7 @@ def open_database(path: str | Path, *, read_only: bool = False) -> duckdb.DuckDB
     return connection
 
 
-def _shape(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[Any, ...]]:
+def _shape(connection: "duckdb.DuckDBPyConnection") -> dict[str, tuple[Any, ...]]:
     """Return by table and column its place and kind, and whether the table has a key."""
     rows = connection.execute(
         "SELECT table_name, column_name, column_index, data_type, has_primary_key FROM duckdb_columns() "
@@ -373,7 +373,7 @@ def _usual_shape() -> dict[str, tuple[Any, ...]]:
         return _shape(connection)
 
 
-def is_damage(error: duckdb.Error) -> bool:
+def is_damage(error: "duckdb.Error") -> bool:
     """Return whether DuckDB's error is about the file, not the query."""
     kinds = (
         duckdb.IOException | duckdb.InternalException | duckdb.FatalException | duckdb.SerializationException

@@ -1,4 +1,5 @@
 /* The question: fields on the page, and the same in its address. */
+import { combobox, families } from "./combobox.js";
 import { element } from "./numbers.js";
 
 const LABELS = {
@@ -101,6 +102,7 @@ export class Question {
     const place = element("div", { class: "field" }, label);
     if (SLIDERS.includes(name)) place.append(element("div", { class: "both" }, this.slider(name), input));
     else place.append(input);
+    if (name === "model") place.append(this.modelList);
     place.append(error);
     return place;
   }
@@ -123,12 +125,12 @@ export class Question {
   }
 
   models(id) {
-    const group = (label, names) => element(
-      "optgroup", { label }, ...names.map((value) => element("option", { value, text: value })));
     const { files, transformers, operators } = this.fields.models;
-    const groups = [group("Transformers", transformers), group("Graphs of operators", operators)];
-    if (files.length) groups.unshift(group("Files", files));
-    return element("select", { id, name: "model" }, ...groups);
+    const groups = [...families(transformers), ["graphs of operators", operators]];
+    if (files.length) groups.unshift(["files", files]);
+    const { input, list } = combobox(id, "model", "Models", groups);
+    this.modelList = list;
+    return input;
   }
 
   slider(name) {

@@ -26,7 +26,8 @@ export function drawHeatmap(place, svg, figure, state, width) {
   svg.setAttribute("viewBox", `0 0 ${width} ${y1 + foot}`);
   const unit = value.scale ?? 1;
   const present = rows.flat().filter((one) => one !== null && one !== 0 && (!figure.log || one > 0)).map((one) => one * unit);
-  const most = present.length ? Math.max(...present) : 1, least = figure.log ? Math.min(...present) : Math.min(0, ...present);
+  const own = [figure.log ? Math.min(...present) : Math.min(0, ...present), present.length ? Math.max(...present) : 1];
+  const [least, most] = figure.range?.map((end) => end * unit) ?? own;
   const share = (one) => (figure.log ? Math.log(one / least) / Math.log(most / least) : (one - least) / (most - least || 1));
   const color = (part) => shade(isDark() ? part : 1 - part);
   const paths = Array.from({ length: LEVELS + 1 }, () => "");
@@ -77,5 +78,6 @@ function colorBar(svg, figure, place, { least, most, share, color }) {
     free = at + half + 8;
     shape("text", { x: at, y: place.y + 20, class: "tick" }, svg, texts[index]);
   });
-  if (figure.value.label) shape("text", { x: place.x + place.width / 2, y: place.y + 38, class: "label" }, svg, figure.value.label);
+  const label = [figure.value.label, figure.log ? "log scale" : ""].filter(Boolean).join(", ");
+  if (label) shape("text", { x: place.x + place.width / 2, y: place.y + 38, class: "label" }, svg, label);
 }

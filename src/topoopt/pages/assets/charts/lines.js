@@ -13,7 +13,7 @@ export function drawLines(place, svg, figure, state, width, redraw) {
   const x = state.zoom ? { ...figure.x, ...state.zoom.x } : figure.x;
   const y = state.zoom ? { ...figure.y, ...state.zoom.y } : figure.y;
   if (figure.series.length > 1) place.insertBefore(legend(place, entries(figure), hidden, redraw), svg);
-  const at = plane(svg, width, figure.height, x, y);
+  const at = plane(svg, width, figure.height, x, y, figure.x_limits ? 16 : 0);
   const across = (value) => at.sx(x.words ? x.words.indexOf(value) : value);
   const fits = (px, py) => Number.isFinite(px) && Number.isFinite(py);
   const stops = [];
@@ -38,10 +38,12 @@ export function drawLines(place, svg, figure, state, width, redraw) {
     if (one.marked) {
       for (const stop of stops) if (stop.series === one) marker(group, stop.x, stop.y, one.mark, one.hollow, one.joined ? 3.6 : 4.8);
     }
+    if (one.ringed) for (const stop of stops) if (stop.series === one) shape("circle", { cx: stop.x, cy: stop.y, r: 9.5, class: "ring" }, group);
     if (above === null) group.remove();
   }
-  nameLonely(at, shown, stops, width);
+  nameBeside(at, shown, stops, width);
   limits(svg, at, figure.limits, width);
+  limits(svg, at, figure.x_limits ?? [], width, true);
   const within = stops.filter((stop) => stop.x >= at.x0 - 7 && stop.x <= at.x1 + 7 && stop.y <= at.y0 + 7 && stop.y >= at.y1 - 7);
   follow(place, svg, (px, py) => nearest(within, px, py), () => within);
   if (!x.words) enlarge(svg, at, (from, to) => {
@@ -54,21 +56,39 @@ export function drawLines(place, svg, figure, state, width, redraw) {
   });
 }
 
-/* A series of one point has its name beside it, where there is room for that. */
-function nameLonely(at, shown, stops, width) {
-  const lonely = shown.filter((one) => !one.joined && one.x.length === 1 && !one.hollow);
-  const taken = stops.map(({ x, y }) => ({ x0: x - 7, x1: x + 7, y0: y - 7, y1: y + 7 }));
-  for (const one of lonely) {
-    const stop = stops.find(({ series }) => series === one);
-    if (!stop) continue;
-    const wide = widthOf(one.name, 12);
-    const places = [[stop.x + 8, stop.y - 14, "start"], [stop.x - 8, stop.y - 14, "end"], [stop.x + 10, stop.y, "start"], [stop.x - 10, stop.y, "end"], [stop.x + 8, stop.y + 14, "start"], [stop.x - 8, stop.y + 14, "end"]];
-    for (const [x, y, side] of places) {
-      const x0 = side === "start" ? x : x - wide, box = { x0, x1: x0 + wide, y0: y - 7, y1: y + 7 };
-      const over = taken.some((other) => other.x0 < box.x1 && box.x0 < other.x1 && other.y0 < box.y1 && box.y0 < other.y1);
-      if (over || box.x0 < at.x0 || box.x1 > Math.min(width, at.x1 + 7) || box.y0 < at.y1 - 8 || box.y1 > at.y0) continue;
-      taken.push(box);
-      shape("text", { x, y, class: `beside ${side}` }, at.data, one.name);
+/* Names beside points: those of a series, or its own if it has one point; farther off, and with a leader, where it is crowded. */
+function nameBeside(at, shown, stops, width) {
+  const box = (x, y, wide, high) => ({ x0: x - wide, x1: x + wide, y0: y - high, y1: y + high });
+  const meets = (a, b) => a.x0 < b.x1 && b.x0 < a.x1 && a.y0 < b.y1 && b.y0 < a.y1;
+  const taken = stops.map(({ x, y, series }) => (series.ringed ? box(x, y, 11, 11) : box(x, y, 7, 7)));
+  const alongLine = (x0, y0, x1, y1) => {
+    const parts = Math.ceil(Math.hypot(x1 - x0, y1 - y0) / 6);
+    for (let n = 1; n < parts; n += 1) taken.push(box(x0 + ((x1 - x0) * n) / parts, y0 + ((y1 - y0) * n) / parts, 2, 2));
+  };
+  for (const one of shown.filter(({ joined, names }) => joined && names)) {
+    stops.filter(({ series }) => series === one).reduce((a, b) => {
+      alongLine(a.x, a.y, b.x, one.stepped ? a.y : b.y);
+      if (one.stepped) alongLine(b.x, a.y, b.x, b.y);
+      return b;
+    });
+  }
+  for (const stop of stops) {
+    const { series, row, x, y } = stop;
+    const name = series.names ? series.names[row] : !series.joined && series.x.length === 1 && !series.hollow ? series.name : "";
+    if (!name) continue;
+    const wide = widthOf(name, 12);
+    for (const [far, turn] of [12, 24, 42, 64, 90].flatMap((far) => [-1, 1, -5, 5, 0, 6, -3, 3].map((turn) => [far, (turn * Math.PI) / 6]))) {
+      const px = x + far * Math.cos(turn), py = y + 1.2 * far * Math.sin(turn), lean = Math.cos(turn);
+      const side = lean > 0.1 ? "start" : lean < -0.1 ? "end" : "";
+      const left = side === "start" ? px : side === "end" ? px - wide : px - wide / 2;
+      const text = { x0: left, x1: left + wide, y0: py - 7, y1: py + 7 };
+      if (taken.some((other) => meets(text, other)) || text.x0 < at.x0 || text.x1 > Math.min(width, at.x1 + 7) || text.y0 < at.y1 - 8 || text.y1 > at.y0) continue;
+      if (far > 12) {
+        shape("path", { d: `M${x} ${y}L${px} ${py}`, class: "leader" }, at.data);
+        alongLine(x, y, px, py);
+      }
+      taken.push(text);
+      shape("text", { x: px, y: py, class: `beside ${side}` }, at.data, name);
       break;
     }
   }

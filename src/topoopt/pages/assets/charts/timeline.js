@@ -3,7 +3,7 @@ import { follow } from "./hover.js";
 import { legend } from "./legend.js";
 import { enlarge } from "./lines.js";
 import { plane, valueAt } from "./plane.js";
-import { colorOf, shape } from "./svg.js";
+import { colorOf, shape, widthOf } from "./svg.js";
 
 const FEW = 150; /* outlines of more bars would leave nothing of the narrow ones */
 
@@ -33,6 +33,11 @@ export function drawTimeline(place, svg, figure, state, width, redraw) {
     });
   });
   const boxOf = ([row, start, finish, , , rows]) => ({ x: at.sx(start), width: Math.max(at.sx(finish) - at.sx(start), 0.5), y: at.y1 + row * lane, height: rows * lane });
+  for (const [row, start, finish, kind, , rows, name] of figure.bars) {
+    const left = Math.max(at.sx(start), at.x0), right = Math.min(at.sx(finish), at.x1);
+    if (!name || hidden.has(figure.kinds[kind].name) || right - left < widthOf(name, 12) + 6 || rows * lane < 14) continue;
+    shape("text", { x: (left + right) / 2, y: at.y1 + (row + rows / 2) * lane, class: "beside" }, at.data, name);
+  }
   const stopOf = (bar) => {
     const box = boxOf(bar);
     return {

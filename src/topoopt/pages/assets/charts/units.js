@@ -57,15 +57,17 @@ export function niceTicks(low, high, about, whole = false) {
 export function logTicks(low, high, about) {
   const from = Math.floor(Math.log10(low)), to = Math.ceil(Math.log10(high));
   const decades = Math.log10(high / low);
-  const digits = decades * 3 <= about * 1.6 ? [1, 2, 5] : [1];
-  const every = digits.length > 1 ? 1 : Math.max(1, Math.ceil(decades / about));
-  const ticks = [];
-  for (let power = from; power <= to; power += 1) {
-    if ((power - from) % every) continue;
-    for (const digit of digits) {
-      const tick = digit * 10 ** power;
-      if (tick >= low * (1 - 1e-9) && tick <= high * (1 + 1e-9)) ticks.push(+tick.toPrecision(12));
+  for (const digits of decades * 3 <= about * 1.6 ? [[1, 2, 5]] : [[1], [1, 2, 5]]) {
+    const every = digits.length > 1 ? 1 : Math.max(1, Math.ceil(decades / about));
+    const ticks = [];
+    for (let power = from; power <= to; power += 1) {
+      if ((power - from) % every) continue;
+      for (const digit of digits) {
+        const tick = digit * 10 ** power;
+        if (tick >= low * (1 - 1e-9) && tick <= high * (1 + 1e-9)) ticks.push(+tick.toPrecision(12));
+      }
     }
+    if (ticks.length >= 2) return ticks;
   }
-  return ticks.length >= 2 ? ticks : niceTicks(low, high, about);
+  return niceTicks(low, high, about);
 }

@@ -1,64 +1,74 @@
 /* A topology of many servers: who is linked with whom as a matrix, and each ring cut open and laid in rows. */
 import { shade } from "./heatmap.js";
 import { networkDrawing, networkPanel } from "./network_panel.js";
-import { colorOf, element, isDark, shape, widthOf } from "./svg.js";
+import { colorOf, element, isDark, shape, shortened, widthOf } from "./svg.js";
 import { niceTicks } from "./units.js";
 
 const LEAST_MARK = 1.7; /* pixels of a link in the matrix: one that is finer is not seen */
+const LEAST_MATRIX = 300; /* pixels of one of several matrices */
 const MOST_CELLS = 8192; /* of all rings together: of longer ones the first so many servers are laid out */
 const MOST_ROWS = 44; /* of the rings together, from which on their cells are small and without numbers */
 
 export function drawUnrolled(place, figure, width) {
-  const half = width >= 760 ? Math.min(width * 0.5, 600) : width;
   const { net, svg } = networkDrawing(place, "net unrolled", `Who is linked with whom among ${figure.servers} servers: a row sends, a column receives. Arrow keys move, Enter chooses, Escape clears.`);
+  const maps = matrices(svg, figure, width);
+  if (figure.groups.length > 1) svg.classList.add("many");
   const side = element("div", "", net, "side");
-  const matrix = adjacency(svg, figure, half);
-  const strips = figure.walks.length ? ringRows(net, figure, width) : null;
+  const strips = figure.walks.length ? ringRows(element("details", "", net, "strips"), figure, width) : null;
+  const each = strips ? [...maps, strips] : maps;
   const panel = networkPanel(side, figure, figure.rings, (shown) => {
-    matrix.paint(shown);
-    strips?.paint(shown);
-  }, (index, hidden) => {
-    matrix.hide(index, hidden);
-    strips?.hide(index, hidden);
-  });
-  panel.listen(svg, matrix.find);
+    svg.classList.toggle("asked", shown.asked);
+    for (const one of each) one.paint(shown);
+  }, (index, hidden) => { for (const one of each) one.hide(index, hidden); });
+  panel.listen(svg, (event) => maps.map((one) => one.find(event)).find((node) => node !== null) ?? null);
   if (strips) panel.listen(strips.svg, strips.find);
   panel.show();
 }
 
-/* Every link a dot: its row sends, its column receives; its color is that of its ring. */
-function adjacency(svg, figure, width) {
+/* A matrix for each group of rings, with their links in color, beside each other; one large one where there is one group. */
+function matrices(svg, figure, width) {
+  const { groups } = figure;
+  const columns = groups.length > 1 ? Math.max(1, Math.min(groups.length, Math.floor(width / LEAST_MATRIX), 4)) : 1;
+  const room = groups.length > 1 ? width / columns : width >= 760 ? Math.min(width * 0.5, 600) : width;
+  const heading = groups.length > 1 ? 20 : 0, rows = Math.ceil(groups.length / columns);
+  const total = { width: room * columns, height: (room + heading) * rows };
+  for (const [key, value] of Object.entries(total)) svg.setAttribute(key, value);
+  svg.setAttribute("viewBox", `0 0 ${total.width} ${total.height}`);
+  return groups.map((group, index) => adjacency(svg, figure, group, { x: (index % columns) * room, y: Math.floor(index / columns) * (room + heading), room, heading, scaled: total.width }));
+}
+
+/* Every link of a group a square: its row sends, its column receives; its color is that of its ring. */
+function adjacency(svg, figure, group, { x, y, room, heading, scaled }) {
   const { nodes, servers } = figure;
-  const left = 16 + widthOf(String(nodes), 12.5), top = 34;
-  const cell = (width - left - 10) / nodes, far = left + cell * nodes, low = top + cell * nodes;
-  svg.setAttribute("width", width);
-  svg.setAttribute("height", low + 10);
-  svg.setAttribute("viewBox", `0 0 ${width} ${low + 10}`);
+  const left = x + 16 + widthOf(String(nodes), 12.5), top = y + 34 + heading;
+  const cell = (room - (left - x) - 10) / nodes, far = left + cell * nodes, low = top + cell * nodes;
   const middle = (node, from) => from + (node + 0.5) * cell;
-  for (const tick of niceTicks(0, nodes - 1, Math.floor(width / 90), true)) {
+  if (group.name) shape("text", { x, y: y + 8, class: "title start" }, svg, shortened(group.name, room - 8, 14));
+  for (const tick of niceTicks(0, nodes - 1, Math.floor(room / 90), true)) {
     shape("text", { x: middle(tick, left), y: top - 9, class: "tick" }, svg, String(tick));
     shape("text", { x: left - 6, y: middle(tick, top), class: "tick end" }, svg, String(tick));
   }
-  shape("text", { x: (left + far) / 2, y: 9, class: "label" }, svg, "to server");
-  shape("text", { transform: `translate(8 ${(top + low) / 2}) rotate(-90)`, class: "label" }, svg, "from server");
+  shape("text", { x: (left + far) / 2, y: y + heading + 9, class: "label" }, svg, "to server");
+  shape("text", { transform: `translate(${x + 8} ${(top + low) / 2}) rotate(-90)`, class: "label" }, svg, "from server");
   shape("rect", { x: left, y: top, width: far - left, height: low - top, class: "frame" }, svg);
   if (nodes > servers) shape("path", { d: `M${left + cell * servers} ${top}V${low}M${left} ${top + cell * servers}H${far}`, class: "axis" }, svg);
 
   const of = new Map();
-  figure.rings.forEach((ring, index) => ring.cables.forEach(([a, b]) => { of.set(`${a}-${b}`, index); of.set(`${b}-${a}`, index); }));
+  figure.rings.forEach((ring, index) => ring.cables.forEach(([a, b]) => { for (const pair of [`${a}-${b}`, `${b}-${a}`]) if (!of.has(pair)) of.set(pair, index); }));
   const marks = figure.rings.map(() => "");
-  for (const [src, dst] of figure.links) marks[of.get(`${src}-${dst}`) ?? figure.rings.length - 1] += `M${middle(dst, left).toFixed(1)} ${middle(src, top).toFixed(1)}h.01`;
+  const size = Math.max(cell, LEAST_MARK), side = size.toFixed(2); /* filled squares, which every printer draws */
+  for (const [src, dst] of figure.links) marks[of.get(`${src}-${dst}`) ?? figure.rings.length - 1] += `M${(middle(dst, left) - size / 2).toFixed(1)} ${(middle(src, top) - size / 2).toFixed(1)}h${side}v${side}h-${side}Z`;
   const paths = marks.map((d, index) => {
-    const path = shape("path", { d, class: "link", "stroke-width": Math.max(cell, LEAST_MARK) }, svg);
-    path.style.stroke = colorOf(figure.rings[index].color);
+    if (!group.lines.includes(index)) return null;
+    const path = shape("path", { d, class: "link" }, svg);
+    path.style.fill = colorOf(figure.rings[index].color);
     return path;
   });
   const lit = shape("g", {}, svg);
   return {
-    hide: (index, hidden) => { paths[index].style.display = hidden ? "none" : ""; },
+    hide: (index, hidden) => { if (paths[index]) paths[index].style.display = hidden ? "none" : ""; },
     paint: (shown) => {
       lit.replaceChildren();
-      svg.classList.toggle("asked", shown.asked);
       const r = Math.max(cell / 2, 3.4);
       for (const end of shown.ends) {
         shape("path", { d: `M${left} ${middle(end, top)}H${far}M${middle(end, left)} ${top}V${low}`, class: "cross" }, lit);
@@ -67,7 +77,7 @@ function adjacency(svg, figure, width) {
     },
     find: (event) => {
       const corner = svg.getBoundingClientRect();
-      const scale = width / corner.width; /* narrower than drawn where there is less room */
+      const scale = scaled / corner.width; /* narrower than drawn where there is less room */
       const row = Math.floor(((event.clientY - corner.top) * scale - top) / cell), column = ((event.clientX - corner.left) * scale - left) / cell;
       return row >= 0 && row < nodes && column >= -4 && column < nodes ? row : null;
     },
@@ -76,9 +86,10 @@ function adjacency(svg, figure, width) {
 
 /* Each ring in the order of its walk, row by row as text is; the cell after the last is the first again. */
 function ringRows(net, figure, width) {
+  element("summary", "The rings in order, server by server", net);
   const most = Math.max(64, Math.floor(MOST_CELLS / figure.walks.length));
   const walks = figure.walks.map((one) => ({ ...one, length: one.walk.length, walk: one.walk.slice(0, most) }));
-  const { svg } = networkDrawing(net, "strips", "The rings, cut open: every server stands between its two neighbors.");
+  const { svg } = networkDrawing(net, "", "The rings, cut open: every server stands between its two neighbors.");
   const longest = Math.max(...walks.map(({ walk }) => walk.length));
   const wide = widthOf(String(figure.servers), 11) + 10;
   const room = Math.max(width - 4, 100);
