@@ -250,7 +250,7 @@ def _end_many_until(s: State, net: Links, delays: Delays, horizon: float) -> Non
     x, many = s.sharing, s.many
     first_code = len(s.tasks.device) + len(x.connection_class)
     limit = horizon + TIE * horizon
-    while next_of_many(many) <= limit:
+    while next_of_many(net, many) <= limit:
         m, first_end = many.ranked[0], NEVER
         for i in range(net.link_first[m], net.link_first[m] + many.bound[m]):
             c = net.member[i]

@@ -40,7 +40,7 @@ def refill(x: Sharing, net: Links, many: Many) -> float:
     many.tally[CHANGED] = many.tally[QUEUED] = many.tally[RANKED] = 0
     fill(x, net)
     for m in range(len(net.capacity)):
-        many.queued[m] = many.bound[m] = 0
+        many.queued[m] = many.bound[m] = many.stale[m] = 0
         many.place[m] = -1
         many.clock[m], many.clock_s[m], many.first_end[m] = 0.0, x.clock[0], np.inf
         net.slope[m] = 0.0
@@ -58,13 +58,22 @@ def refill(x: Sharing, net: Links, many: Many) -> float:
             _bind(x, net, many, c, e)
     for m in range(len(net.capacity)):
         rank(net, many, m)
-    return next_of_many(many)
+    return next_of_many(net, many)
 
 
-@inlined
-def next_of_many(many: Many) -> float:
+@compiled
+def next_of_many(net: Links, many: Many) -> float:
     """Return when the first connection is done."""
-    return many.end_s[many.ranked[0]] if many.tally[RANKED] > 0 else np.inf
+    while many.tally[RANKED] > 0:
+        m = many.ranked[0]
+        if many.stale[m] == 0:
+            return float(many.end_s[m])
+        many.first_end[m] = np.inf
+        for i in range(net.link_first[m], net.link_first[m] + many.bound[m]):
+            many.first_end[m] = min(many.first_end[m], many.target[net.member[i]])
+        many.stale[m] = 0
+        rank(net, many, m)
+    return float(np.inf)
 
 
 @compiled
@@ -152,7 +161,7 @@ def share_many(x: Sharing, net: Links, many: Many) -> float:
         many.queued[m] = 0
         if net.users[m] > 0:
             _share_anew(x, net, many, m)
-    return next_of_many(many)
+    return next_of_many(net, many)
 
 
 @inlined
@@ -259,6 +268,8 @@ def _move(x: Sharing, net: Links, many: Many, c: int, e: int) -> None:
     """Make another link the bottleneck of a class."""
     old, new = many.bottleneck[c], net.class_link[e]
     net.slope[net.class_link[old]] -= net.coefficient[old] * x.weight[c]
+    if many.target[c] <= many.first_end[net.class_link[old]]:
+        many.stale[net.class_link[old]] = 1
     ahead = _clock(x, net, many, new) - _clock(x, net, many, net.class_link[old])
     _release(net, many, c)
     many.since[c] += ahead
@@ -268,7 +279,7 @@ def _move(x: Sharing, net: Links, many: Many, c: int, e: int) -> None:
 
 @compiled
 def _begin(x: Sharing, net: Links, many: Many, c: int) -> None:
-    """Give a new class the least share of its links; if all are endless, what is free on one, which then sets it."""
+    """Give a new class the least share of its links; if all are endless, what is free on one, or the highest there."""
     e = _least_share(net, c, -1)
     if e < 0:
         least = np.inf
@@ -281,8 +292,9 @@ def _begin(x: Sharing, net: Links, many: Many, c: int) -> None:
             return  # it waits
         m = net.class_link[e]
         net.full_at[m] = least / x.weight[c]
+        for i in range(net.link_first[m], net.link_first[m] + net.users[m]):
+            net.full_at[m] = max(net.full_at[m], x.level[net.member[i]])
         many.clock_s[m] = x.clock[0]
-        _queue(net, many, m)
     m = net.class_link[e]
     many.since[c] = _clock(x, net, many, m)
     aim(x, many, c)
@@ -298,13 +310,6 @@ def _empty(net: Links, m: int) -> None:
 
 
 @inlined
-def _queue(net: Links, many: Many, m: int) -> None:
-    if many.queued[m] == 0:
-        many.queued[m] = 1
-        many.tally[QUEUED] = push(net.keys, net.codes, many.tally[QUEUED], net.full_at[m], m)
-
-
-@inlined
 def _queue_short(net: Links, many: Many, m: int) -> None:
     """Queue a link whose share is not fair."""
     if many.queued[m] == 0:
@@ -314,36 +319,44 @@ def _queue_short(net: Links, many: Many, m: int) -> None:
         else:
             unfair = -left > many.slack[0] * net.capacity[m] / max(net.users[m], 1) + rounding
         if unfair:
-            _queue(net, many, m)
+            many.queued[m] = 1
+            many.tally[QUEUED] = push(net.keys, net.codes, many.tally[QUEUED], net.full_at[m], m)
 
 
 @compiled
 def _share_anew(x: Sharing, net: Links, many: Many, m: int) -> None:
-    """Set the share of a link by what its classes can have on others."""
+    """Set the share of a link by what its classes can have on others.
+
+    A share that falls keeps the classes that it bottlenecks and gains others; one that rises loses some.
+    """
     old, begin, bound = net.full_at[m], net.link_first[m], many.bound[m]
     if bound > 0:
         many.clock[m] = _clock(x, net, many, m)
     many.clock_s[m] = x.clock[0]
-    rising = bound > 0 and net.left[m] > 0.0 and net.full_at[m] > 0.0
-    count = bound if rising else net.users[m]
-    for i in range(count):
-        c = net.member[begin + i]
-        if i >= bound:
-            many.most[i] = x.level[c]  # 0 before it begins
-            continue
-        other = _least_share(net, c, net.entry_at[begin + i])
-        many.other[i] = other
-        many.most[i] = np.inf if other < 0 else net.full_at[net.class_link[other]]
-    room = net.left[m] + net.slope[m] * old if rising else net.capacity[m]
-    share = max(old + net.left[m] / net.slope[m], 0.0) if bound > 0 else 0.0
-    left, slope = 0.0, 0.0
+    rises = bound > 0 and net.left[m] > 0.0
+    first, last = begin + (0 if rises else bound), begin + (bound if rises else net.users[m])
+    room, kept, share = net.left[m], 0.0, 0.0
+    if bound > 0:
+        room += net.slope[m] * old
+        kept = 0.0 if rises else net.slope[m]
+        share = max(old + net.left[m] / net.slope[m], 0.0)
+    for i in range(first, last):
+        c = net.member[i]
+        if rises:
+            other = _least_share(net, c, net.entry_at[i])
+            many.other[i - first] = other
+            many.most[i - first] = np.inf if other < 0 else net.full_at[net.class_link[other]]
+        else:
+            many.most[i - first] = x.level[c]  # 0 before it begins
+            room += many.part[i] * x.level[c]
+    left, slope = room, kept
     while True:
-        left, slope = room, 0.0
-        for i in range(count):
-            if many.most[i] <= share:
-                left -= many.part[begin + i] * many.most[i]
+        left, slope = room, kept
+        for i in range(first, last):
+            if many.most[i - first] <= share:
+                left -= many.part[i] * many.most[i - first]
             else:
-                slope += many.part[begin + i]
+                slope += many.part[i]
         if slope <= 0.0:
             share = np.inf
             break
@@ -352,30 +365,32 @@ def _share_anew(x: Sharing, net: Links, many: Many, m: int) -> None:
             break
         share = left / slope
     net.full_at[m] = share
-    many.first_end[m] = np.inf
-    for i in range(bound - 1, -1, -1):
-        c, e = net.member[begin + i], net.entry_at[begin + i]
-        if many.most[i] > share:
-            many.first_end[m] = min(many.first_end[m], many.target[c])
-            _change_level(x, net, many, c, e, share)
+    for i in range(begin + bound - 1, begin - 1, -1):
+        c, e = net.member[i], net.entry_at[i]
+        weight = many.part[i] / net.coefficient[e]
+        if not rises or many.most[i - first] > share:
+            _change_level(x, net, many, c, e, weight, share)
         else:
-            other = net.class_link[many.other[i]]
-            _move(x, net, many, c, many.other[i])
-            _change_level(x, net, many, c, e, many.most[i])
-            rank(net, many, other)
-    for i in range(bound, count):
-        if many.most[i] > share:
-            c, e = net.member[begin + i], net.entry_at[begin + i]
-            _move(x, net, many, c, e)
-            _change_level(x, net, many, c, e, share)
+            other = many.other[i - first]
+            _move(x, net, many, c, other)
+            _change_level(x, net, many, c, e, weight, many.most[i - first])
+            rank(net, many, net.class_link[other])
+    if not rises:
+        for i in range(first, last):
+            if many.most[i - first] > share:
+                c, e = net.member[i], net.entry_at[i]
+                _move(x, net, many, c, e)
+                _change_level(x, net, many, c, e, x.weight[c], share)
     net.left[m], net.slope[m] = left, slope
+    if many.bound[m] == 0:
+        many.first_end[m] = np.inf
     rank(net, many, m)
 
 
 @inlined
-def _change_level(x: Sharing, net: Links, many: Many, c: int, own: int, level: float) -> None:
+def _change_level(x: Sharing, net: Links, many: Many, c: int, own: int, weight: float, level: float) -> None:
     """Change the level of a class: what is free on all of its links but for one entry."""
-    rise = x.weight[c] * (level - x.level[c])
+    rise = weight * (level - x.level[c])
     x.level[c] = level
     for e in range(net.class_first[c], net.class_first[c + 1]):
         if e != own:

@@ -174,7 +174,8 @@ class Many(NamedTuple):
     part              float64 (entries,) demand of the active classes of a link, in their order
     bound             int64   (links,)   bottlenecked classes, the first of the link's list of active ones
     clock, clock_s    float64 (links,)   bytes that a unit of weight has got on the link, and until when
-    first_end         float64 (links,)   value of the clock at which the first connection is done, or earlier
+    first_end         float64 (links,)   value of the clock at which the first connection is done
+    stale             int64   (links,)   whether that may be too early
     end_s             float64 (links,)   the same in s
     ranked, place     int64   (links,)   heap of links by that, the first ``tally[RANKED]``; position in it, or -1
     queued            int64   (links,)   whether a link's share is to be set anew
@@ -199,6 +200,7 @@ class Many(NamedTuple):
     clock: Floats
     clock_s: Floats
     first_end: Floats
+    stale: Ints
     end_s: Floats
     ranked: Ints
     place: Ints
@@ -247,7 +249,7 @@ def make_many(classes: int, links: int, entries: int, slack: float) -> Many:
     since, target, most = np.zeros((3, classes))
     bottleneck, active_place, changed, is_changed, other = np.zeros((5, classes), np.int64)
     clock, clock_s, first_end, end_s = np.zeros((4, links))
-    bound, ranked, place, queued = np.zeros((4, links), np.int64)
+    bound, stale, ranked, place, queued = np.zeros((5, links), np.int64)
     return Many(
         bottleneck,
         since,
@@ -262,6 +264,7 @@ def make_many(classes: int, links: int, entries: int, slack: float) -> Many:
         clock,
         clock_s,
         first_end,
+        stale,
         end_s,
         ranked,
         place,
