@@ -46,6 +46,7 @@ def refill(x: Sharing, net: Links, many: Many) -> float:
         net.slope[m] = 0.0
         if net.users[m] == 0:
             _empty(net, m)
+        _set_band(net, many, m)
     for i in range(x.tally[ACTIVE]):
         c = x.active[i]
         many.active_place[c] = i
@@ -212,6 +213,7 @@ def _weigh(x: Sharing, net: Links, many: Many, c: int) -> None:
     bottleneck = many.bottleneck[c]
     if bottleneck >= 0:
         net.slope[net.class_link[bottleneck]] += net.coefficient[bottleneck] * added
+        _set_band(net, many, net.class_link[bottleneck])
         _take(net, c, added * net.full_at[net.class_link[bottleneck]])
 
 
@@ -249,6 +251,7 @@ def _bind(x: Sharing, net: Links, many: Many, c: int, e: int) -> None:
     many.bound[m] += 1
     many.bottleneck[c] = e
     net.slope[m] += net.coefficient[e] * x.weight[c]
+    _set_band(net, many, m)
     many.first_end[m] = min(many.first_end[m], many.target[c])
 
 
@@ -261,6 +264,7 @@ def _release(net: Links, many: Many, c: int) -> None:
         many.bound[m] -= 1
         _swap(net, many, net.place[e], net.link_first[m] + many.bound[m])
         many.bottleneck[c] = -1
+        _set_band(net, many, m)
 
 
 @inlined
@@ -310,17 +314,18 @@ def _empty(net: Links, m: int) -> None:
 
 
 @inlined
+def _set_band(net: Links, many: Many, m: int) -> None:
+    """Set how much may be free on a link, or too much, until its share is set anew."""
+    part = net.slope[m] * net.full_at[m] if many.bound[m] > 0 else net.capacity[m] / max(net.users[m], 1)
+    many.band[m] = many.slack[0] * part + ROUNDING * net.capacity[m]
+
+
+@inlined
 def _queue_short(net: Links, many: Many, m: int) -> None:
-    """Queue a link whose share is not fair."""
-    if many.queued[m] == 0:
-        left, rounding = net.left[m], ROUNDING * net.capacity[m]
-        if many.bound[m] > 0:
-            unfair = abs(left) > many.slack[0] * net.slope[m] * net.full_at[m] + rounding
-        else:
-            unfair = -left > many.slack[0] * net.capacity[m] / max(net.users[m], 1) + rounding
-        if unfair:
-            many.queued[m] = 1
-            many.tally[QUEUED] = push(net.keys, net.codes, many.tally[QUEUED], net.full_at[m], m)
+    """Queue a link whose share is not fair; free bandwidth is fair where no class is bottlenecked."""
+    if abs(net.left[m]) > many.band[m] and many.queued[m] == 0 and (many.bound[m] > 0 or net.left[m] < 0.0):
+        many.queued[m] = 1
+        many.tally[QUEUED] = push(net.keys, net.codes, many.tally[QUEUED], net.full_at[m], m)
 
 
 @compiled
@@ -382,6 +387,7 @@ def _share_anew(x: Sharing, net: Links, many: Many, m: int) -> None:
                 _move(x, net, many, c, e)
                 _change_level(x, net, many, c, e, x.weight[c], share)
     net.left[m], net.slope[m] = left, slope
+    _set_band(net, many, m)
     if many.bound[m] == 0:
         many.first_end[m] = np.inf
     rank(net, many, m)

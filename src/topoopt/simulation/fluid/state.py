@@ -178,6 +178,7 @@ class Many(NamedTuple):
     stale             int64   (links,)   whether that may be too early
     end_s             float64 (links,)   the same in s
     ranked, place     int64   (links,)   heap of links by that, the first ``tally[RANKED]``; position in it, or -1
+    band              float64 (links,)   bytes/s that may be free, or too much, until a share is set anew
     queued            int64   (links,)   whether a link's share is to be set anew
     slack             float64 (1,)       part of its bottlenecked classes that a link may have free, or too much
     tally             int64   (3,)       see ``RANKED``, ``CHANGED``, ``QUEUED``
@@ -204,6 +205,7 @@ class Many(NamedTuple):
     end_s: Floats
     ranked: Ints
     place: Ints
+    band: Floats
     queued: Ints
     slack: Floats
     tally: Ints
@@ -248,7 +250,7 @@ def make_many(classes: int, links: int, entries: int, slack: float) -> Many:
     """Return the state before the first event."""
     since, target, most = np.zeros((3, classes))
     bottleneck, active_place, changed, is_changed, other = np.zeros((5, classes), np.int64)
-    clock, clock_s, first_end, end_s = np.zeros((4, links))
+    clock, clock_s, first_end, end_s, band = np.zeros((5, links))
     bound, stale, ranked, place, queued = np.zeros((5, links), np.int64)
     return Many(
         bottleneck,
@@ -268,6 +270,7 @@ def make_many(classes: int, links: int, entries: int, slack: float) -> Many:
         end_s,
         ranked,
         place,
+        band,
         queued,
         np.array([slack]),
         np.zeros(3, np.int64),
