@@ -37,7 +37,7 @@ def start_held(state: State, task: int, time_s: float) -> None:
 
 
 def fair_times(
-    graph: TaskGraph, flows: Flows, capacity: Floats, tolerance: float, slack: float = 0.0
+    graph: TaskGraph, flows: Flows, capacity: Floats, tolerance: float, slack: float
 ) -> tuple[Floats, Floats]:
     """Return start and finish of every task, in s, with flows that share links (capacity in bytes/s) max-min fairly."""
     state, links, delays = before_flows(graph, flows, capacity, slack)
@@ -46,8 +46,13 @@ def fair_times(
     return state.tasks.start, state.tasks.finish
 
 
-def before_flows(graph: TaskGraph, flows: Flows, capacity: Floats, slack: float = 0.0) -> tuple[State, Links, Delays]:
-    """Return the initial state, the links (capacity in bytes/s), and the delays of flows."""
+def before_flows(
+    graph: TaskGraph, flows: Flows, capacity: Floats, slack: float = 0.0
+) -> tuple[State, Links, Delays]:
+    """Return the initial state, the links (capacity in bytes/s), and the delays of flows.
+
+    Of many classes, flows get the fair share of their bottleneck but for a part, ``slack``.
+    """
     classes, one_each = len(flows.class_first) - 1, np.arange(len(flows) + 1)
     state = first_state(
         graph,

@@ -14,7 +14,7 @@ class in the heap of what ends first, which is one of links.
 import numpy as np
 
 from topoopt.base.kernel import compiled, drop_top, inlined, push
-from topoopt.simulation.fluid.filling_kernel import TIE, fill, insert, list_class, reweigh, strike_class
+from topoopt.simulation.fluid.filling_kernel import fill, insert, list_class, reweigh, strike_class
 from topoopt.simulation.fluid.state import (
     ACTIVE,
     CHANGED,
