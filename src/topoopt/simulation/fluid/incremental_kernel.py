@@ -2,29 +2,20 @@
 
 Each link has a *share*, the level that it allows; a class has the least share of its links, its *bottleneck*. Shares
 are fair if every link with a bottlenecked class is full. An event changes some links; the one with the lowest share
-sets it anew, which changes other links through the classes that it bottlenecks, and so on. A share stays while what is
-free, or too much, on the link is at most a part (``slack``) of what its bottlenecked classes have: so every class's
-rate is within that part of what its bottleneck then allows, and an event costs what it changes beyond that. Without
-slack, shares are exact.
+sets it anew, which changes other links through the classes that it bottlenecks, and so on. A share stays while the
+bandwidth that is free, or too much, is at most a part (``slack``) of that of the classes bottlenecked on the link: so
+every class has the fair share of its bottleneck but for this part, and an event costs only the shares that it changes
+by more. Without slack, shares are exact.
 
 The clock of a link counts the bytes that a unit of weight bottlenecked there has got. So a share that changes moves no
-class in the heap of what ends first, which is one of links.
+class in the heap of ends, which is one of links.
 """
 
 import numpy as np
 
 from topoopt.base.kernel import compiled, drop_top, inlined, push
 from topoopt.simulation.fluid.filling_kernel import fill, insert, list_class, reweigh, strike_class
-from topoopt.simulation.fluid.state import (
-    ACTIVE,
-    CHANGED,
-    QUEUED,
-    RANKED,
-    Links,
-    Many,
-    Rounds,
-    Sharing,
-)
+from topoopt.simulation.fluid.state import ACTIVE, CHANGED, QUEUED, RANKED, Links, Many, Rounds, Sharing
 
 ROUNDING = 1e-12
 """Part of a link's capacity that may be free, or too much, by rounding."""
@@ -283,7 +274,7 @@ def _move(x: Sharing, net: Links, many: Many, c: int, e: int) -> None:
 
 @compiled
 def _begin(x: Sharing, net: Links, many: Many, c: int) -> None:
-    """Give a new class the least share of its links; if all are endless, what is free on one, or the highest there."""
+    """Give a new class the least share of its links; if all are endless, the free part of one, or the highest level."""
     e = _least_share(net, c, -1)
     if e < 0:
         least = np.inf
@@ -330,7 +321,7 @@ def _queue_short(net: Links, many: Many, m: int) -> None:
 
 @compiled
 def _share_anew(x: Sharing, net: Links, many: Many, m: int) -> None:
-    """Set the share of a link by what its classes can have on others.
+    """Set the share of a link by those of the other links of its classes.
 
     A share that falls keeps the classes that it bottlenecks and gains others; one that rises loses some.
     """
@@ -395,7 +386,7 @@ def _share_anew(x: Sharing, net: Links, many: Many, m: int) -> None:
 
 @inlined
 def _change_level(x: Sharing, net: Links, many: Many, c: int, own: int, weight: float, level: float) -> None:
-    """Change the level of a class: what is free on all of its links but for one entry."""
+    """Change the level of a class, and the free bandwidth of all of its links but for one entry."""
     rise = weight * (level - x.level[c])
     x.level[c] = level
     for e in range(net.class_first[c], net.class_first[c + 1]):

@@ -161,52 +161,52 @@ class Rounds(NamedTuple):
 class Many(NamedTuple):
     """State by which the engine looks only at classes that an event changes; of few classes, arrays of shape (0,).
 
-    ================= ======= ========== =================================================================
-    name              dtype   shape      meaning
-    ================= ======= ========== =================================================================
-    bottleneck        int64   (classes,) entry of the link with the least share of a class, -1 before it has any
-    since             float64 (classes,) value of that link's clock when ``served`` was right
-    target            float64 (classes,) value of that clock at which the first connection is done
-    active_place      int64   (classes,) position in ``active``
-    changed           int64   (classes,) classes that gained or lost a connection, the first ``tally[CHANGED]``
-    is_changed        int64   (classes,)
-    other, most       i8, f8  (classes,) scratch: entry and level of the second bottleneck
-    part              float64 (entries,) demand of the active classes of a link, in their order
-    bound             int64   (links,)   bottlenecked classes, the first of the link's list of active ones
-    clock, clock_s    float64 (links,)   bytes that a unit of weight has got on the link, and until when
-    first_end         float64 (links,)   value of the clock at which the first connection is done
-    stale             int64   (links,)   whether that may be too early
-    end_s             float64 (links,)   the same in s
-    ranked, place     int64   (links,)   heap of links by that, the first ``tally[RANKED]``; position in it, or -1
-    band              float64 (links,)   bytes/s that may be free, or too much, until a share is set anew
-    queued            int64   (links,)   whether a link's share is to be set anew
-    slack             float64 (1,)       part of its bottlenecked classes that a link may have free, or too much
-    tally             int64   (3,)       see ``RANKED``, ``CHANGED``, ``QUEUED``
-    ================= ======= ========== =================================================================
+    ================ ======= ========== ==================================================================
+    name             dtype   shape      meaning
+    ================ ======= ========== ==================================================================
+    bottleneck       int64   (classes,) entry of the link with the least share of a class, -1 before it has any
+    active_place     int64   (classes,) position in ``active``
+    changed          int64   (classes,) classes that gained or lost a connection, the first ``tally[CHANGED]``
+    is_changed       int64   (classes,)
+    other            int64   (classes,) scratch: entry of the second bottleneck
+    most             float64 (classes,) scratch: level there
+    since            float64 (classes,) value of the bottleneck's clock when ``served`` was right
+    target           float64 (classes,) value of that clock at which the first connection is done
+    part             float64 (entries,) demand of the active classes of a link, in their order
+    bound            int64   (links,)   bottlenecked classes, the first of the link's list of active ones
+    ranked, place    int64   (links,)   heap of links by ``end_s``, the first ``tally[RANKED]``; position, or -1
+    queued           int64   (links,)   whether a link's share is to be set anew
+    stale            int64   (links,)   whether ``first_end`` may be too early
+    clock, clock_s   float64 (links,)   bytes that a unit of weight has got on the link, and until when
+    first_end, end_s float64 (links,)   value of the clock at which the first connection is done, and when this is
+    band             float64 (links,)   bytes/s that may be free, or too much, until a share is set anew
+    slack            float64 (1,)       part of its bottlenecked classes that a link may have free, or too much
+    tally            int64   (3,)       see ``RANKED``, ``CHANGED``, ``QUEUED``
+    ================ ======= ========== ==================================================================
 
     Of ``Links``, ``full_at`` is the share of a link, infinite where it bottlenecks none; ``slope`` the demand of the
-    classes that it bottlenecks; ``left`` what is free.
+    classes that it bottlenecks; ``left`` the free bandwidth.
     """
 
     bottleneck: Ints
-    since: Floats
-    target: Floats
     active_place: Ints
     changed: Ints
     is_changed: Ints
     other: Ints
     most: Floats
+    since: Floats
+    target: Floats
     part: Floats
     bound: Ints
+    ranked: Ints
+    place: Ints
+    queued: Ints
+    stale: Ints
     clock: Floats
     clock_s: Floats
     first_end: Floats
-    stale: Ints
     end_s: Floats
-    ranked: Ints
-    place: Ints
     band: Floats
-    queued: Ints
     slack: Floats
     tally: Ints
 
@@ -248,33 +248,10 @@ def make_rounds(task_stream: Ints, first: Ints, rounds: Ints, classes: int) -> R
 
 def make_many(classes: int, links: int, entries: int, slack: float) -> Many:
     """Return the state before the first event."""
-    since, target, most = np.zeros((3, classes))
-    bottleneck, active_place, changed, is_changed, other = np.zeros((5, classes), np.int64)
-    clock, clock_s, first_end, end_s, band = np.zeros((5, links))
-    bound, stale, ranked, place, queued = np.zeros((5, links), np.int64)
-    return Many(
-        bottleneck,
-        since,
-        target,
-        active_place,
-        changed,
-        is_changed,
-        other,
-        most,
-        np.zeros(entries),
-        bound,
-        clock,
-        clock_s,
-        first_end,
-        stale,
-        end_s,
-        ranked,
-        place,
-        band,
-        queued,
-        np.array([slack]),
-        np.zeros(3, np.int64),
-    )
+    whole, real = np.zeros((5, classes), np.int64), np.zeros((3, classes))
+    of_links, real_of_links = np.zeros((5, links), np.int64), np.zeros((5, links))
+    parts, tally = np.zeros(entries), np.zeros(3, np.int64)
+    return Many(*whole, *real, parts, *of_links, *real_of_links, np.array([slack]), tally)
 
 
 def make_sharing(
