@@ -21,8 +21,8 @@ class Figures(NamedTuple):
 
 
 LIMITS = Figures(
-    core_code_lines=78_720,
-    lines=152_300,
+    core_code_lines=78_876,
+    lines=152_458,
     files=728,
     imported_by_one_file_percent=16.62,
     private_called_once_percent=23.99,
@@ -31,7 +31,7 @@ LIMITS = Figures(
 """Figures of the tree today. The goals: 70,000, 130,000, 700, 15, 18 and 10.
 
 Of the code lines, 2,373 read and name files of other programs, keep hostile ones in bounds, and pack spanning trees;
-1,592 fold equal replicas and cells, pool strategies and bound them all, cut batches, share links among many classes,
+1,748 fold equal replicas and cells, pool strategies and bound them all, cut batches, share links among many classes,
 read settings, examine the machine, and import packages when they are used.
 """
 
