@@ -3,9 +3,10 @@
 import math
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import topoopt
-from benchmarks.figure import Figure, best_cpu_seconds, cpu_seconds
+from benchmarks.figure import Figure, best_cpu_seconds
 from topoopt.finder import FabricRequest, FabricShape, build_fabric
 from topoopt.routing import Fabric
 from topoopt.simulation import (
@@ -25,8 +26,9 @@ BANDWIDTH_BPS = 100e9
 ORIGINAL = "FlexNetPacket: packets; its fastest run at 16 servers, the same graph and fabric at 128"
 JOBS = ("100vgg_16", "100dlrm_16", "100candle_16", "100dlrm_16")
 TREE_SERVERS, TREE_ARITY = 432, 12
-PLANS_S = {16: 0.1, 64: 1.0, 256: 5.0}
-"""Servers of a plan of DLRM, and CPU seconds that its default simulation may take."""
+PLANNED: dict[str, dict[str, Any]] = {"dlrm": {"budget": 2}, "bert": {"budget": 2}, "mixtral-8x7b": {}}
+PLANS_S = {16: 0.1, 64: 1.0, 256: 5.0, 1_024: 40.0}
+"""Servers of a plan, and CPU seconds that its default simulation may take."""
 
 
 def graph(name: str) -> TaskGraph:
@@ -61,14 +63,18 @@ def figures() -> Iterator[Figure]:
 
 
 def growth() -> Iterator[Figure]:
-    """Default simulations of plans of DLRM, and the exponent of their growth with the servers."""
-    seconds = []
-    for servers, limit in PLANS_S.items():
-        plan = topoopt.plan("dlrm", servers=servers, degree=4, bandwidth="100Gbps", budget=50, fabrics=())
-        seconds.append(cpu_seconds(plan.simulate))
-        yield Figure(f"simulate, plan of DLRM on {servers} servers", seconds[-1], "CPU s", limit)
-    exponent = math.log(seconds[-1] / seconds[0]) / math.log(max(PLANS_S) / min(PLANS_S))
-    yield Figure("exponent of that, from 16 servers on", exponent, "", 1.2)
+    """Default simulations of plans, and the exponents of their growth with the flows."""
+    for model, search in PLANNED.items():
+        seconds, flows = [], []
+        for servers, limit in PLANS_S.items():
+            plan = topoopt.plan(model, servers=servers, fabrics=(), **search)
+            answer = plan.simulate()
+            seconds.append(answer.cpu_s)
+            flows.append(answer.to_json()["flows"])
+            what = f"simulate, plan of {model} on {servers} servers, {flows[-1]} flows"
+            yield Figure(what, seconds[-1], "CPU s", limit)
+        exponent = math.log(seconds[-1] / seconds[0]) / math.log(max(flows[-1] / flows[0], 2.0))
+        yield Figure(f"exponent of that with the flows, plans of {model}", exponent, "", 1.2)
 
 
 def four_jobs() -> Iterator[Figure]:

@@ -21,9 +21,9 @@ class Figures(NamedTuple):
 
 
 LIMITS = Figures(
-    core_code_lines=79_145,
-    lines=152_935,
-    files=730,
+    core_code_lines=79_360,
+    lines=153_230,
+    files=731,
     imported_by_one_file_percent=16.62,
     private_called_once_percent=23.99,
     import_lines_percent=13.34,
@@ -31,9 +31,10 @@ LIMITS = Figures(
 """Figures of the tree today. The goals: 70,000, 130,000, 700, 15, 18 and 10.
 
 Of the code lines, 2,373 read and name files of other programs, keep hostile ones in bounds, and pack spanning trees;
-1,592 fold equal replicas and cells, pool strategies and bound them all, cut batches, share links among many classes,
+1,748 fold equal replicas and cells, pool strategies and bound them all, cut batches, share links among many classes,
 read settings, examine the machine, and import packages when they are used; 425 make pages of every answer and of its
-JSON, name points with leaders, and draw load over time, published values among ours and maps on one scale.
+JSON, name points with leaders, and draw load over time, published values among ours and maps on one scale; 60 name the
+extras and take GPUs of any model.
 """
 
 

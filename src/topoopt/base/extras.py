@@ -15,7 +15,7 @@ def library(name: str, extra: str, place: str) -> Any:
     name, extra : str
         Package of Python, and extra of topoopt that installs it.
     place : str
-        What needs it, as the error names it first.
+        The option, file or verb that needs it: the beginning of the error.
 
     Raises
     ------
@@ -37,5 +37,5 @@ class LaterLibrary:
     place: str
 
     def __getattr__(self, word: str) -> Any:
-        """Return what the library has by this name."""
+        """Return a name of the library."""
         return getattr(library(self.name, self.extra, self.place), word)

@@ -108,9 +108,11 @@ def _entries_on(flows: Flows, links: Ints, count: int) -> tuple[Ints, Ints, Floa
 
 def _sent_parts(result: SimResult, fabric: Fabric, flows: Flows, times_s: Floats) -> Iterator[Floats]:
     """Yield the part of each class's bytes that is sent by each moment, shape (classes,)."""
-    state, net, delays = before_flows(result.graph, flows, fabric.topology.bandwidth_bps / 8.0)
+    options = result.options
+    capacity, slack = fabric.topology.bandwidth_bps / 8.0, options.share_tolerance or 0.0
+    state, net, delays = before_flows(result.graph, flows, capacity, slack)
     whole = sum_by(flows.flow_class, flows.occupied_bytes / flows.weight, len(state.sharing.first))
-    left, tolerance = np.zeros(len(whole)), result.options.tolerance or 0.0
+    left, tolerance = np.zeros(len(whole)), options.tolerance or 0.0
     for time_s in times_s[:-1]:
         advance(state, net, delays, time_s, tolerance)
         bytes_left(state.sharing, left)

@@ -14,6 +14,8 @@ EXACT_CONNECTIONS = 2_000
 """Up to this many connections the flow simulator handles every change of rates on its own by default."""
 COARSE_TOLERANCE = 3e-4
 """Beyond, changes within this fraction of the elapsed time are handled together."""
+SHARE_TOLERANCE = 0.02
+"""Beyond, a link's fair share stays while its flows have it but for this fraction."""
 SPLITS = ("spread", "paths", "one")
 """Use of several weighted paths by a transfer. ``spread``: one flow whose bytes cross each link in their share, at
 the pace of the slowest. ``paths``: one flow per path; the transfer ends with the last. ``one``: one path, drawn by
@@ -37,7 +39,10 @@ class SimulationOptions:
         ``spread``, ``paths`` or ``one``, see :data:`SPLITS`.
     tolerance : float, optional
         Flow simulator: changes within this fraction of the elapsed time are handled together; 0 is exact.
-        By default exact up to 2,000 flows; beyond 3e-4, or 1e-6 where many communications wait for each other.
+        By default exact up to 2,000 flows; beyond 3e-4, and less where many communications wait for each other.
+    share_tolerance : float, optional
+        Flow simulator, of 2,048 sets of links and more: flows get the fair share of their bottleneck, but for this
+        fraction; 0 is exact. By default 0.02 beyond 2,000 flows; exact if ``tolerance`` is given.
     aggressiveness : Aggressiveness, optional
         Flow simulator: MLTCP's F, by which the flows of a job weigh against those of others; by default all weigh 1.
     seed : int
@@ -50,6 +55,7 @@ class SimulationOptions:
     algorithm: str = "ring"
     split: str = "spread"
     tolerance: float | None = None
+    share_tolerance: float | None = None
     aggressiveness: Aggressiveness | None = None
     seed: int = 0
     packet: PacketOptions = field(default_factory=PacketOptions)
@@ -58,8 +64,9 @@ class SimulationOptions:
         check_known("ring model", self.ring_model, RING_MODELS)
         check_known("collective", self.algorithm, (*ALGORITHMS, *ON_WIRINGS, QUICKEST))
         check_known("split", self.split, SPLITS)
-        if self.tolerance is not None and not 0 <= self.tolerance < 1:
-            raise InvalidInput(f"tolerance: must be in 0 <= tolerance < 1, got {self.tolerance}")
+        for name, value in (("tolerance", self.tolerance), ("share_tolerance", self.share_tolerance)):
+            if value is not None and not 0 <= value < 1:
+                raise InvalidInput(f"{name}: must be in 0 <= {name} < 1, got {value}")
         check_least(self, seed=0)
 
 

@@ -148,6 +148,7 @@ class Simulation:
             "sharing": "fair" if options.aggressiveness is None else "mltcp",
             "split": options.split if result.packet is None else None,
             "tolerance": options.tolerance if result.simulator == "flow" else None,
+            "share_tolerance": options.share_tolerance if result.simulator == "flow" else None,
             "transport": options.packet.transport if result.packet is not None else None,
             "compat": options.packet.compat,
             "chosen_because": self.reason or None,

@@ -79,13 +79,15 @@ def test_results_of_another_shape_are_named_as_such(
         lambda: topoopt.results(file),
         lambda: run_sweep(made, file, pretending()[0]),
         lambda: count_finished(made, file),
+        lambda: topoopt.report(file, tmp_path / "page.html"),
     ):
         with pytest.raises(InvalidInput, match=said) as refused:
             read()
         assert "\n" not in str(refused.value)
-    for verb in (topoopt.report, topoopt.studio):
-        with pytest.raises(InvalidInput, match=r"is what a sweep has stored; topoopt results takes it$"):
-            verb(str(file))
+    with pytest.raises(
+        InvalidInput, match=r"is what a sweep has stored; topoopt results and report take it$"
+    ):
+        topoopt.studio(str(file))
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="needs root, for a small disk")

@@ -11,6 +11,7 @@ from topoopt.simulation.fluid.state import (
     MANY,
     Delays,
     Links,
+    Many,
     Rounds,
     Sharing,
     State,
@@ -22,12 +23,11 @@ from topoopt.simulation.fluid.state import (
 from topoopt.simulation.task_graph import TaskGraph
 
 
-def first_state(graph: TaskGraph, rounds: Rounds, sharing: Sharing, links: int = 0) -> State:
-    """Return the state before anything has begun; with the number of links, if they stay."""
+def first_state(graph: TaskGraph, rounds: Rounds, sharing: Sharing, many: Many | None = None) -> State:
+    """Return the state before anything has begun."""
     tasks = task_run(graph, graph.duration_s, len(sharing.connection_class))
     tasks.codes[0], tasks.tally[EVENTS] = BEGIN, 1
-    many = links > 0 and len(sharing.first) >= MANY
-    return State(tasks, rounds, sharing, make_many(len(sharing.first) if many else 0, links if many else 0))
+    return State(tasks, rounds, sharing, many or make_many(0, 0, 0, 0.0))
 
 
 def start_held(state: State, task: int, time_s: float) -> None:
@@ -36,22 +36,29 @@ def start_held(state: State, task: int, time_s: float) -> None:
     run.tally[EVENTS] = push(run.keys, run.codes, run.tally[EVENTS], time_s + run.duration[task], task)
 
 
-def fair_times(graph: TaskGraph, flows: Flows, capacity: Floats, tolerance: float) -> tuple[Floats, Floats]:
+def fair_times(
+    graph: TaskGraph, flows: Flows, capacity: Floats, tolerance: float, slack: float
+) -> tuple[Floats, Floats]:
     """Return start and finish of every task, in s, with flows that share links (capacity in bytes/s) max-min fairly."""
-    state, links, delays = before_flows(graph, flows, capacity)
+    state, links, delays = before_flows(graph, flows, capacity, slack)
     advance(state, links, delays, np.inf, tolerance)
     assert not np.isnan(state.tasks.finish).any(), "a task graph without cycles always runs to its end"
     return state.tasks.start, state.tasks.finish
 
 
-def before_flows(graph: TaskGraph, flows: Flows, capacity: Floats) -> tuple[State, Links, Delays]:
-    """Return the initial state, the links (capacity in bytes/s), and the delays of flows."""
+def before_flows(
+    graph: TaskGraph, flows: Flows, capacity: Floats, slack: float = 0.0
+) -> tuple[State, Links, Delays]:
+    """Return the initial state, the links (capacity in bytes/s), and the delays of flows.
+
+    Of many classes, flows get the fair share of their bottleneck but for a part, ``slack``.
+    """
     classes, one_each = len(flows.class_first) - 1, np.arange(len(flows) + 1)
     state = first_state(
         graph,
         make_rounds(flows.task_flow, one_each, np.ones(len(flows), np.int64), classes),
         make_sharing(flows.flow_class, flows.occupied_bytes, flows.weight, classes),
-        len(capacity),
+        make_many(classes, len(capacity), len(flows.class_link), slack) if classes >= MANY else None,
     )
     links = make_links(flows.class_first, flows.class_link, flows.class_coefficient, capacity)
     return state, links, Delays(flows.before_s, flows.after_s)

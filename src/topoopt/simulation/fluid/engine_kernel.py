@@ -28,11 +28,12 @@ from topoopt.simulation.fluid.filling_kernel import (
     strike_class,
 )
 from topoopt.simulation.fluid.incremental_kernel import (
+    aim,
     change,
+    end_of,
     enter_many,
     next_of_many,
     rank,
-    rank_out,
     refill,
     serve_many,
     settle_all,
@@ -79,7 +80,7 @@ def advance(s: State, net: Links, delays: Delays, until: float, tolerance: float
             if len(many.since) == 0:
                 _end_until(s, delays, horizon)
             else:
-                _end_many_until(s, delays, horizon)
+                _end_many_until(s, net, delays, horizon)
         entering = 0
         while t.tally[EVENTS] > 0 and t.keys[0] <= horizon:
             now = t.keys[0]
@@ -112,7 +113,7 @@ def advance(s: State, net: Links, delays: Delays, until: float, tolerance: float
         else:
             x.clock[0] = until
     if len(many.since) > 0:
-        settle_all(x, many)
+        settle_all(x, net, many)
 
 
 @entry
@@ -244,27 +245,25 @@ def _end_until(s: State, delays: Delays, horizon: float) -> None:
 
 
 @inlined
-def _end_many_until(s: State, delays: Delays, horizon: float) -> None:
-    """Remove the connections that are done by then, as :func:`_end_until` does, by a heap of classes."""
+def _end_many_until(s: State, net: Links, delays: Delays, horizon: float) -> None:
+    """Remove the connections that are done by then, as :func:`_end_until` does, by a heap of links."""
     x, many = s.sharing, s.many
     first_code = len(s.tasks.device) + len(x.connection_class)
     limit = horizon + TIE * horizon
-    while next_of_many(many) <= limit:
-        c = many.ranked[0]
-        end = NEVER
-        while x.first[c] >= 0:
-            connection = x.first[c]
-            end = many.since[c] + (x.ends_at[connection] - x.served[c]) / (x.level[c] * x.force[c])
-            if end > limit:
-                break
-            x.first[c] = x.next_connection[connection]
-            x.weight[c] -= x.share[connection] * x.force[c]
-            schedule(s.tasks, max(end, x.clock[0]) + delays.after[connection], first_code + connection)
-        change(many, c)
-        if x.first[c] < 0:
-            rank_out(many, c)
-        else:
-            rank(many, c, end)
+    while next_of_many(net, many) <= limit:
+        m, first_end = many.ranked[0], NEVER
+        for i in range(net.link_first[m], net.link_first[m] + many.bound[m]):
+            c = net.member[i]
+            while end_of(net, many, m, c) <= limit:
+                connection, end = x.first[c], end_of(net, many, m, c)
+                x.first[c] = x.next_connection[connection]
+                x.weight[c] -= x.share[connection] * x.force[c]
+                schedule(s.tasks, max(end, x.clock[0]) + delays.after[connection], first_code + connection)
+                change(many, c)
+                aim(x, many, c)
+            first_end = min(first_end, many.target[c])
+        many.first_end[m] = first_end
+        rank(net, many, m)
 
 
 @compiled

@@ -24,6 +24,7 @@ from topoopt.simulation.options import (
     COARSE_TOLERANCE,
     DEFAULT_OPTIONS,
     EXACT_CONNECTIONS,
+    SHARE_TOLERANCE,
     Report,
     SimulationOptions,
 )
@@ -76,10 +77,10 @@ class _Jobs:
         return np.maximum(sent - np.floor(sent + ROUNDING), 0.0)
 
 
-DEEP, FINE_TOLERANCE = 32, 1e-6
-"""Number of communications that wait for each other from which the finer tolerance is used, since late handling
-adds up: 192 micro-batches through 16 stages took 3.7 % longer with the coarse tolerance, and 0.02 % with the fine
-one."""
+DEEP, DEEPEST = 32, 576
+"""Number of communications that wait for each other from which the tolerance falls with its square, and until which,
+since late handling adds up: 192 micro-batches through 16 stages took 3.7 % longer with the coarse tolerance, and 0.02 %
+with 1e-6."""
 
 
 def flow(
@@ -96,21 +97,27 @@ def flow(
         on_circuits = flow_on_regional_circuits if regional else flow_on_circuits
         return on_circuits(graph, fabric, options, on_progress)
     flows = make_flows(graph, fabric, options)
-    tolerance = _tolerance(graph, flows, options)
+    tolerance, slack = _tolerances(graph, flows, options)
     capacity = fabric.topology.bandwidth_bps / 8.0
     if options.aggressiveness is None:
-        times_s = fair_times(graph, flows, capacity, tolerance)
+        times_s = fair_times(graph, flows, capacity, tolerance, slack)
     else:
-        times_s = weighted_times(graph, flows, capacity, tolerance, options.aggressiveness)
-    return flow_result("flow", graph, fabric, flows, replace(options, tolerance=tolerance), times_s)
+        times_s = weighted_times(graph, flows, capacity, tolerance, slack, options.aggressiveness)
+    options = replace(options, tolerance=tolerance, share_tolerance=slack)
+    return flow_result("flow", graph, fabric, flows, options, times_s)
 
 
-def _tolerance(graph: TaskGraph, flows: Flows, options: SimulationOptions) -> float:
-    if options.tolerance is not None:
-        return float(options.tolerance)  # a whole number would be another type, and a kernel compiled anew
-    if len(flows) <= EXACT_CONNECTIONS:
-        return 0.0
-    return FINE_TOLERANCE if communication_depth(graph, DEEP) == DEEP else COARSE_TOLERANCE
+def _tolerances(graph: TaskGraph, flows: Flows, options: SimulationOptions) -> tuple[float, float]:
+    """Return the tolerances of times and of shares, by the number of flows where they are not given."""
+    tolerance, share = options.tolerance, options.share_tolerance
+    exact = len(flows) <= EXACT_CONNECTIONS
+    if share is None:
+        share = 0.0 if exact or tolerance is not None else SHARE_TOLERANCE
+    if tolerance is None:
+        deep = 1.0 if exact else max(communication_depth(graph, DEEPEST) / DEEP, 1.0)
+        tolerance = 0.0 if exact else COARSE_TOLERANCE / deep**2
+    # a whole number would be another type, and a kernel compiled anew
+    return float(tolerance), float(share)
 
 
 def communication_depth(graph: TaskGraph, enough: int) -> int:
@@ -130,14 +137,14 @@ def communication_depth(graph: TaskGraph, enough: int) -> int:
 
 
 def weighted_times(
-    graph: TaskGraph, flows: Flows, capacity: Floats, tolerance: float, form: Aggressiveness
+    graph: TaskGraph, flows: Flows, capacity: Floats, tolerance: float, slack: float, form: Aggressiveness
 ) -> tuple[Floats, Floats]:
     """Return start and finish of every task, in s, with flows that share links (capacity in bytes/s) by weight.
 
     The flows of a job weigh F of the part that it has sent of its bytes in an iteration. How many these are is known:
     those of all its flows over its iterations.
     """
-    state, links, delays = before_flows(graph, flows, capacity)
+    state, links, delays = before_flows(graph, flows, capacity, slack)
     sharing = state.sharing
     jobs = _jobs(graph, flows)
     advance(state, links, delays, 0.0, tolerance)

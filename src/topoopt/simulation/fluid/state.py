@@ -16,7 +16,7 @@ from topoopt.simulation.analytic.task_run import TaskRun
 
 ACTIVE = 0
 SHORT, AFRESH = range(2)
-RANKED, CHANGED, FILLINGS = range(3)
+RANKED, CHANGED, QUEUED = range(3)
 MANY = 2_048
 """Number of classes from which an event looks only at those that it changes."""
 
@@ -161,32 +161,53 @@ class Rounds(NamedTuple):
 class Many(NamedTuple):
     """State by which the engine looks only at classes that an event changes; of few classes, arrays of shape (0,).
 
-    ============== ======= ========== ====================================================================
-    name           dtype   shape      meaning
-    ============== ======= ========== ====================================================================
-    since          float64 (classes,) s until when ``served`` is right
-    end_s          float64 (classes,) when the first connection is done
-    ranked, place  int64   (classes,) heap of classes by that, the first ``tally[RANKED]``; position in it, or -1
-    active_place   int64   (classes,) position in ``active``
-    changed        int64   (classes,) classes that gained or lost a connection, the first ``tally[CHANGED]``
-    is_changed     int64   (classes,)
-    rising         int64   (classes,) scratch
-    touched        int64   (links,)   scratch
-    lowest         float64 (1,)       lowest level from which levels have to be set anew
-    tally          int64   (3,)       see ``RANKED``, ``CHANGED``, ``FILLINGS``
-    ============== ======= ========== ====================================================================
+    ================ ======= ========== ==================================================================
+    name             dtype   shape      meaning
+    ================ ======= ========== ==================================================================
+    bottleneck       int64   (classes,) entry of the link with the least share of a class, -1 before it has any
+    active_place     int64   (classes,) position in ``active``
+    changed          int64   (classes,) classes that gained or lost a connection, the first ``tally[CHANGED]``
+    is_changed       int64   (classes,)
+    other            int64   (classes,) scratch: entry of the second bottleneck
+    most             float64 (classes,) scratch: level there
+    since            float64 (classes,) value of the bottleneck's clock when ``served`` was right
+    target           float64 (classes,) value of that clock at which the first connection is done
+    part             float64 (entries,) demand of the active classes of a link, in their order
+    bound            int64   (links,)   bottlenecked classes, the first of the link's list of active ones
+    ranked, place    int64   (links,)   heap of links by ``end_s``, the first ``tally[RANKED]``; position, or -1
+    queued           int64   (links,)   whether a link's share is to be set anew
+    stale            int64   (links,)   whether ``first_end`` may be too early
+    clock, clock_s   float64 (links,)   bytes that a unit of weight has got on the link, and until when
+    first_end, end_s float64 (links,)   value of the clock at which the first connection is done, and when this is
+    band             float64 (links,)   bytes/s that may be free, or too much, until a share is set anew
+    slack            float64 (1,)       part of its bottlenecked classes that a link may have free, or too much
+    tally            int64   (3,)       see ``RANKED``, ``CHANGED``, ``QUEUED``
+    ================ ======= ========== ==================================================================
+
+    Of ``Links``, ``full_at`` is the share of a link, infinite where it bottlenecks none; ``slope`` the demand of the
+    classes that it bottlenecks; ``left`` the free bandwidth.
     """
 
-    since: Floats
-    end_s: Floats
-    ranked: Ints
-    place: Ints
+    bottleneck: Ints
     active_place: Ints
     changed: Ints
     is_changed: Ints
-    rising: Ints
-    touched: Ints
-    lowest: Floats
+    other: Ints
+    most: Floats
+    since: Floats
+    target: Floats
+    part: Floats
+    bound: Ints
+    ranked: Ints
+    place: Ints
+    queued: Ints
+    stale: Ints
+    clock: Floats
+    clock_s: Floats
+    first_end: Floats
+    end_s: Floats
+    band: Floats
+    slack: Floats
     tally: Ints
 
 
@@ -225,13 +246,12 @@ def make_rounds(task_stream: Ints, first: Ints, rounds: Ints, classes: int) -> R
     )
 
 
-def make_many(classes: int, links: int) -> Many:
+def make_many(classes: int, links: int, entries: int, slack: float) -> Many:
     """Return the state before the first event."""
-    since, end_s = np.zeros((2, classes))
-    ranked, active, changed, is_changed, rising = np.zeros((5, classes), np.int64)
-    scratch, lowest, tally = np.zeros(links, np.int64), np.zeros(1), np.zeros(3, np.int64)
-    place = np.full(classes, -1)
-    return Many(since, end_s, ranked, place, active, changed, is_changed, rising, scratch, lowest, tally)
+    whole, real = np.zeros((5, classes), np.int64), np.zeros((3, classes))
+    of_links, real_of_links = np.zeros((5, links), np.int64), np.zeros((5, links))
+    parts, tally = np.zeros(entries), np.zeros(3, np.int64)
+    return Many._make([*whole, *real, parts, *of_links, *real_of_links, np.array([slack]), tally])
 
 
 def make_sharing(
