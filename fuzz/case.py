@@ -25,8 +25,9 @@ MANY = ("--processes", "--chains", "--ray")
 """Flags whose small values start processes, which is another test."""
 
 
-HOLD_WORDS = ("serving.yaml", "deployment.yaml")
-"""Files of words that are flags, too: by what they say a rate or a number of accelerators may be too much."""
+HOLD_WORDS = ("serving.yaml", "deployment.yaml", "shared.yaml")
+"""Files of words that are flags, too: by what they say a rate, a number of accelerators or the demand of
+a link may be too much."""
 
 
 class TookTooLong(BaseException):
