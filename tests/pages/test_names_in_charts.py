@@ -13,7 +13,7 @@ from topoopt.pages.pareto_chart import ParetoPoint, pareto_front, pareto_series
 
 POINTS = [
     ParetoPoint("fat-tree", 100, 40, "fat-tree"),
-    *(ParetoPoint(f"twin-{place}", 400, 20, "") for place in range(5)),
+    *(ParetoPoint(f"twin-{place}", 400 + place / 100, 20, "") for place in range(5)),
     ParetoPoint("topoopt", 300, 30, "topoopt"),
     ParetoPoint("rail", 410, 35, "rail"),
 ]

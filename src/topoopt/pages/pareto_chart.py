@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from topoopt.pages.chart import Series
+from topoopt.plans import front
 
 FRONT, OTHERS, PLAN, RECOMMENDED = "on the Pareto front", "other networks", "this plan", "recommended"
 
@@ -19,7 +20,7 @@ class ParetoPoint(NamedTuple):
 
 def pareto_series(
     points: Sequence[ParetoPoint],
-    front: Sequence[ParetoPoint],
+    best: Sequence[ParetoPoint],
     ringed: Mapping[str, ParetoPoint],
     *,
     name_all: bool = True,
@@ -28,18 +29,20 @@ def pareto_series(
 
     Parameters
     ----------
+    best
+        Points on the front.
     name_all
         Whether points that are neither on the front nor ringed have their names beside them, too.
     """
     chosen = list(ringed.values())
-    others = [point for point in points if point not in front and point not in chosen]
-    line = _series(FRONT, front, ["" if point in chosen else point.name for point in front], line=True)
+    others = [point for point in points if point not in best and point not in chosen]
+    line = _series(FRONT, best, ["" if point in chosen else point.name for point in best], line=True)
     rest = _series(OTHERS, others, [point.name if name_all else "" for point in others])
     rings = (_series(name, [point], [point.name], ringed=True) for name, point in ringed.items())
     return tuple(one for one in (rest, line, *rings) if one.x)
 
 
-def pareto_front(points: Sequence[ParetoPoint]) -> list[ParetoPoint]:
+def pareto_front(points: Sequence[ParetoPoint]) -> tuple[ParetoPoint, ...]:
     """Return the points that no other beats in both cost and time, the cheapest first.
 
     Examples
@@ -48,11 +51,7 @@ def pareto_front(points: Sequence[ParetoPoint]) -> list[ParetoPoint]:
     >>> [point.name for point in pareto_front(rows)]
     ['b', 'a']
     """
-    front: list[ParetoPoint] = []
-    for point in sorted(points, key=lambda point: (point.cost, point.time)):
-        if not front or point.time < front[-1].time:
-            front.append(point)
-    return front
+    return front(points, lambda point: point.cost, lambda point: point.time)
 
 
 def _series(
