@@ -83,6 +83,17 @@ def test_every_simulator_gives_the_same_keys(topoopt: Topoopt, simulator: str) -
     assert 0 < max(link["utilization"] for link in found["links"]) <= 1
 
 
+def test_a_tolerance_of_zero_is_exact_and_both_are_stated(topoopt: Topoopt) -> None:
+    found = {}
+    for tolerance in ("0", "1e-9", "0.1"):
+        words = ("simulate", TESTBED, "--simulator", "flow", "--tolerance", tolerance, "--json")
+        answer = json.loads(topoopt(*words).out)
+        assert (answer["tolerance"], answer["share_tolerance"]) == (float(tolerance), 0)
+        found[tolerance] = answer["iteration_time_s"]
+    assert found["1e-9"] == pytest.approx(found["0"], rel=1e-8)
+    assert found["0.1"] != found["0"]
+
+
 def test_a_graph_is_played_by_packets_and_a_plan_by_the_cheapest_that_will_do(
     topoopt: Topoopt, plan_file: str
 ) -> None:

@@ -32,6 +32,8 @@ MISTAKES = [
         ("--simulator", "analytic", "--fail-link", "0-16@1ms"),
         "--fail-link: only the packet simulator knows it",
     ),
+    (("--tolerance", "0"), "--tolerance: is for the flow simulator, and packet is none"),
+    (("--simulator", "flow", "--tolerance", "1"), "tolerance: must be in 0 <= tolerance < 1, got 1"),
     (("--connections", "old"), 'connections: unknown name "old"'),
     (("--totals", "learned"), "totals: dctcp weighs no connections; take mltcp-reno or another mltcp"),
     (("--transport", "mltcp-reno", "--connections", "new"), "mltcp-reno keeps them over iterations"),

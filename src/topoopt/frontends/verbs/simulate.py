@@ -140,7 +140,11 @@ def _options(simulator: str, words: Mapping[str, Any], collective: str, seed: in
     packet, split = packet_options(words), "spread"
     if simulator != "packet" and "path_choice" in words:
         split = SPLIT_OF[packet.path_choice]
-    return replace(collective_options(collective), split=split, seed=seed, packet=packet)
+    tolerance = words.get("tolerance")
+    if tolerance is not None and simulator not in ("flow", "auto"):
+        raise InvalidInput(f"tolerance: is for the flow simulator, and {simulator} is none; leave it out")
+    options = collective_options(collective)
+    return replace(options, split=split, tolerance=tolerance, seed=seed, packet=packet)
 
 
 def _own_collective(jobs: Sequence[SimulatedJob]) -> str:

@@ -107,6 +107,15 @@ class PacketWords(TypedDict, total=False):
     """Refuse a run that needs more memory (default 8GB)."""
 
 
+@panel("Flows")
+class FlowWords(TypedDict, total=False):
+    """What only the flow simulator knows."""
+
+    tolerance: Annotated[float, Word("SHARE")]
+    """Share of the elapsed time within which changes are handled together, all else exact; 0 is exact (default: 0 up
+    to 2,000 flows; beyond, 3e-4 or less, and links leave their fair share until it is off by 2%)."""
+
+
 @panel("Several jobs")
 class TogetherWords(TypedDict, total=False):
     """How long jobs share a fabric, and when each begins."""
@@ -133,7 +142,7 @@ class WorkloadWords(TypedDict, total=False):
     """Scale-up bandwidth per accelerator (default: the catalogue's)."""
 
 
-class SimulationWords(FabricWords, PacketWords, TogetherWords, WorkloadWords, total=False):
+class SimulationWords(FabricWords, PacketWords, FlowWords, TogetherWords, WorkloadWords, total=False):
     """All words about fabric and packets that :func:`topoopt.simulate` takes."""
 
 
