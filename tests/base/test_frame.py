@@ -17,5 +17,5 @@ def test_a_row_for_each_mapping_and_a_column_for_each_key() -> None:
 
 def test_without_pandas_the_remedy_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(InvalidInput, match="pip install pandas"):
+    with pytest.raises(InvalidInput, match=r'pip install "topoopt\[frame\]"'):
         frame([])

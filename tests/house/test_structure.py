@@ -21,8 +21,8 @@ class Figures(NamedTuple):
 
 
 LIMITS = Figures(
-    core_code_lines=79_365,
-    lines=153_245,
+    core_code_lines=79_370,
+    lines=153_250,
     files=731,
     imported_by_one_file_percent=16.62,
     private_called_once_percent=23.99,

@@ -99,7 +99,8 @@ def test_a_row_that_cannot_be_read_is_an_error_with_its_place(tmp_path: Path, ro
         ("nic_gbps_per_gpu", "-300", "nic_gbps_per_gpu: expected a number >= 0.001, got -300"),
         ("nic_gbps_per_gpu", "inf", 'nic_gbps_per_gpu: expected a finite number, got "inf"'),
         ("scale_up_gbytes_per_s", "0", "scale_up_gbytes_per_s: expected a number >= 0.001, got 0"),
-        ("ranks", "1e30", "ranks: expected a whole number from 2 to 10,000,000, got 1e+30"),
+        ("ranks", "1e9", "ranks: expected a whole number from 2 to 10,000,000, got 1e+09"),
+        ("ranks", "1e30", "ranks: expected a whole number <= 9007199254740992, got 1e+30"),
     ],
 )
 def test_a_cell_that_no_cluster_has_is_an_error_with_its_column(

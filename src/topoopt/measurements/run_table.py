@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from topoopt.base.errors import InvalidInput, TopoOptError
-from topoopt.base.limits import MOST_OF_ANYTHING
+from topoopt.base.limits import LARGEST
 from topoopt.schema.files import csv_lines, packaged_rows, read_text
 
 Row = Mapping[str, str]
@@ -318,6 +318,6 @@ def whole(row: Row, column: str, default: int | None = None) -> int:
         return default
     if value < 1 or value != int(value):
         raise InvalidInput(f"{column}: expected a whole number >= 1, got {value:g}")
-    if value > MOST_OF_ANYTHING:
-        raise InvalidInput(f"{column}: expected a whole number <= {MOST_OF_ANYTHING}, got {value:g}")
+    if value > LARGEST:
+        raise InvalidInput(f"{column}: expected a whole number <= {LARGEST}, got {value:g}")
     return int(value)

@@ -14,6 +14,8 @@ EXACT_CONNECTIONS = 2_000
 """Up to this many connections the flow simulator handles every change of rates on its own by default."""
 COARSE_TOLERANCE = 3e-4
 """Beyond, changes within this fraction of the elapsed time are handled together."""
+EXACT_SHARES = 100_000
+"""Up to this many connections links share exactly by default."""
 SHARE_TOLERANCE = 0.02
 """Beyond, a link's fair share stays while its flows have it but for this fraction."""
 SPLITS = ("spread", "paths", "one")
@@ -42,7 +44,7 @@ class SimulationOptions:
         By default exact up to 2,000 flows; beyond 3e-4, and less where many communications wait for each other.
     share_tolerance : float, optional
         Flow simulator, of 2,048 sets of links and more: flows get the fair share of their bottleneck, but for this
-        fraction; 0 is exact. By default 0.02 beyond 2,000 flows; exact if ``tolerance`` is given.
+        fraction; 0 is exact. By default 0.02 beyond 100,000 flows; exact if ``tolerance`` is given.
     aggressiveness : Aggressiveness, optional
         Flow simulator: MLTCP's F, by which the flows of a job weigh against those of others; by default all weigh 1.
     seed : int

@@ -106,8 +106,11 @@ def test_every_flow_has_a_bottleneck_that_is_full_but_for_the_slack(
     assert seen > 100
 
 
-def test_tolerances_are_stated_and_checked() -> None:
+def test_tolerances_are_stated_and_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     graph, fabric = transfers(0, 64, 3_000, 0)
+    default = simulate("flow", graph, fabric).options
+    assert (default.tolerance, default.share_tolerance) == (3e-4, 0.0)
+    monkeypatch.setattr("topoopt.simulation.fluid.simulator.EXACT_SHARES", 2_500)
     default = simulate("flow", graph, fabric).options
     assert (default.tolerance, default.share_tolerance) == (3e-4, 0.02)
     assert simulate("flow", graph, fabric, SimulationOptions(tolerance=1e-6)).options.share_tolerance == 0.0

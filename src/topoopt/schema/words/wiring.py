@@ -113,7 +113,7 @@ class FlowWords(TypedDict, total=False):
 
     tolerance: Annotated[float, Word("SHARE")]
     """Share of the elapsed time within which changes are handled together, all else exact; 0 is exact (default: 0 up
-    to 2,000 flows; beyond, 3e-4 or less, and links leave their fair share until it is off by 2%)."""
+    to 2,000 flows; beyond, 3e-4 or less, and of more than 100,000 a link's fair share stays until it is off by 2%)."""
 
 
 @panel("Several jobs")

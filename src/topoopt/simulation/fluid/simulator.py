@@ -24,6 +24,7 @@ from topoopt.simulation.options import (
     COARSE_TOLERANCE,
     DEFAULT_OPTIONS,
     EXACT_CONNECTIONS,
+    EXACT_SHARES,
     SHARE_TOLERANCE,
     Report,
     SimulationOptions,
@@ -77,10 +78,12 @@ class _Jobs:
         return np.maximum(sent - np.floor(sent + ROUNDING), 0.0)
 
 
-DEEP, DEEPEST = 32, 576
-"""Number of communications that wait for each other from which the tolerance falls with its square, and until which,
-since late handling adds up: 192 micro-batches through 16 stages took 3.7 % longer with the coarse tolerance, and 0.02 %
-with 1e-6."""
+DEEP, FINE_TOLERANCE = 32, 1e-6
+"""Number of communications that wait for each other from which the finer tolerance is used, since late handling adds
+up: 192 micro-batches through 16 stages took 3.7 % longer with the coarse tolerance, and 0.02 % with the fine one."""
+DEEPEST = 576
+"""Of more than :data:`EXACT_SHARES` flows, the tolerance falls from :data:`DEEP` on with the square of that number, and
+is the finer one here."""
 
 
 def flow(
@@ -110,12 +113,15 @@ def flow(
 def _tolerances(graph: TaskGraph, flows: Flows, options: SimulationOptions) -> tuple[float, float]:
     """Return the tolerances of times and of shares, by the number of flows where they are not given."""
     tolerance, share = options.tolerance, options.share_tolerance
-    exact = len(flows) <= EXACT_CONNECTIONS
+    many = len(flows) > EXACT_SHARES
     if share is None:
-        share = 0.0 if exact or tolerance is not None else SHARE_TOLERANCE
-    if tolerance is None:
-        deep = 1.0 if exact else max(communication_depth(graph, DEEPEST) / DEEP, 1.0)
-        tolerance = 0.0 if exact else COARSE_TOLERANCE / deep**2
+        share = SHARE_TOLERANCE if many and tolerance is None else 0.0
+    if tolerance is None and len(flows) <= EXACT_CONNECTIONS:
+        tolerance = 0.0
+    elif tolerance is None:
+        depth = communication_depth(graph, DEEPEST if many else DEEP)
+        fine = COARSE_TOLERANCE / max(depth / DEEP, 1.0) ** 2 if many else FINE_TOLERANCE
+        tolerance = COARSE_TOLERANCE if depth < DEEP else fine
     # a whole number would be another type, and a kernel compiled anew
     return float(tolerance), float(share)
 
