@@ -109,7 +109,7 @@ class PacketWords(TypedDict, total=False):
 
 @panel("Flows")
 class FlowWords(TypedDict, total=False):
-    """What only the flow simulator knows."""
+    """Options of the flow simulator."""
 
     tolerance: Annotated[float, Word("SHARE")]
     """Share of the elapsed time within which changes are handled together, all else exact; 0 is exact (default: 0 up

@@ -51,7 +51,7 @@ def before_flows(
 ) -> tuple[State, Links, Delays]:
     """Return the initial state, the links (capacity in bytes/s), and the delays of flows.
 
-    Of many classes, flows get the fair share of their bottleneck but for a part, ``slack``.
+    Where there are many classes, the rate of a flow may differ from its fair share by the fraction ``slack``.
     """
     classes, one_each = len(flows.class_first) - 1, np.arange(len(flows) + 1)
     state = first_state(

@@ -82,8 +82,8 @@ DEEP, FINE_TOLERANCE = 32, 1e-6
 """Number of communications that wait for each other from which the finer tolerance is used, since late handling adds
 up: 192 micro-batches through 16 stages took 3.7 % longer with the coarse tolerance, and 0.02 % with the fine one."""
 DEEPEST = 576
-"""Of more than :data:`EXACT_SHARES` flows, the tolerance falls from :data:`DEEP` on with the square of that number, and
-is the finer one here."""
+"""Depth of communications at which the tolerance of more than :data:`EXACT_SHARES` flows has fallen to the finer one;
+it falls with the square of the depth from :data:`DEEP` on."""
 
 
 def flow(

@@ -184,8 +184,8 @@ class Many(NamedTuple):
     tally            int64   (3,)       see ``RANKED``, ``CHANGED``, ``QUEUED``
     ================ ======= ========== ==================================================================
 
-    Of ``Links``, ``full_at`` is the share of a link, infinite where it bottlenecks none; ``slope`` the demand of the
-    classes that it bottlenecks; ``left`` the free bandwidth.
+    In ``Links``, ``full_at`` is the share of a link, infinite where it bottlenecks none; ``slope`` is the demand of the
+    classes that it bottlenecks, and ``left`` the free bandwidth.
     """
 
     bottleneck: Ints
