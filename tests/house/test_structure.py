@@ -21,9 +21,9 @@ class Figures(NamedTuple):
 
 
 LIMITS = Figures(
-    core_code_lines=79_370,
-    lines=153_250,
-    files=731,
+    core_code_lines=79_440,
+    lines=153_390,
+    files=732,
     imported_by_one_file_percent=16.62,
     private_called_once_percent=23.99,
     import_lines_percent=13.34,

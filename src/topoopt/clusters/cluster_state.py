@@ -23,13 +23,17 @@ from topoopt.clusters.trace import TraceJob
 from topoopt.finder import FabricRequest, build_fabric
 from topoopt.pricing import pricing_of
 from topoopt.search import (
+    Fidelity,
     baseline_fabric,
     compare_job,
+    for_search,
+    job_of_baseline,
     make_plan,
     options_of,
     simulated,
     starting_strategy,
     task_graph_of,
+    tried_elsewhere,
 )
 from topoopt.simulation import simulate
 
@@ -277,12 +281,15 @@ def sharing_plan(
     """
     if shape.serving:
         return sharing_serving(shape, fabric, interfaces * bandwidth_bps, planning)
-    job = shape_job(shape, planning)
+    asked = shape_job(shape, planning)
+    job, tried = tried_elsewhere(for_search(asked))
     prices = pricing_of()  # only asked for a price that is not looked at
     rule = Sizing(fabric, "", lambda spec, prices: (interfaces, bandwidth_bps))
     topology = baseline_fabric(job, rule, prices, planning.search.seed).topology
     starts = (starting_strategy(job),)
-    (row,) = compare_job(job, planning.search, (rule,), prices, starts, required=True).rows
+    fidelity = Fidelity(options=options_of(asked), tried=tried)
+    (row,) = compare_job(job, planning.search, (rule,), prices, starts, fidelity=fidelity, required=True).rows
+    job = job_of_baseline(job, row)
     graph, alone = task_graph_of(job, row.strategy), _always(row.outcome.iteration_time_s)
     return JobPlan(graph, alone, topology, interval_share=getattr(job.work, "interval_share", None))
 

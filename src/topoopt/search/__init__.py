@@ -39,10 +39,11 @@ if TYPE_CHECKING:
     from topoopt.search.finetuning import way_of_plan as way_of_plan
     from topoopt.search.finetuning import way_of_search as way_of_search
     from topoopt.search.gradient_buckets import as_asked as as_asked
-    from topoopt.search.gradient_buckets import for_search as for_search
     from topoopt.search.gradient_buckets import job_of_baseline as job_of_baseline
     from topoopt.search.gradient_buckets import tried_elsewhere as tried_elsewhere
     from topoopt.search.gradient_buckets import with_gradients_settled as with_gradients_settled
+    from topoopt.search.microbatches import for_search as for_search
+    from topoopt.search.microbatches import jobs_in_microbatches as jobs_in_microbatches
     from topoopt.search.operator_search import Draft as Draft
     from topoopt.search.options import MODES as MODES
     from topoopt.search.options import PRESETS as PRESETS

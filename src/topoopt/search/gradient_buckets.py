@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -17,17 +16,13 @@ from topoopt.jobs import (
     MICROBATCHES,
     Job,
     OperatorsWork,
-    operators_of,
 )
 from topoopt.plans import Baseline, GradientChoice
 from topoopt.routing import Fabric
 from topoopt.search.baselines import Fidelity, outcome_on, ringed
 from topoopt.search.candidates.candidate import Candidate, simulated
-
-LARGEST_TO_SETTLE = 256
-"""Servers up to which all sizes of buckets are tried, here and on other fabrics, and an algorithm for each message. Of
-1,024 servers each simulation takes seconds of CPU time, and choosing algorithms half a minute: above, the default
-bucket or the largest is used, with rings."""
+from topoopt.search.microbatches import FEW, is_small, possible_counts, with_settings
+from topoopt.workloads import ParallelStrategy
 
 WORTH_CHANGING = MappingProxyType({"bucket_bytes": 1e-3, "microbatches": 0.01})
 """Fraction of the iteration time that another than the default must save to be chosen."""
@@ -40,26 +35,15 @@ simulators see half a percent less of the savings in ``analytic``, or none. DLRM
 100 Gb/s gains 0.5 % in ``analytic`` and 0.2 % in ``flow``, BERT on 16 gains 0.1 % and loses as much."""
 
 
-FEW = MappingProxyType({"bucket_bytes": (BUCKET_SIZES[1], BUCKET_SIZES[-1]), "microbatches": (2, 4)})
-"""Values that are tried on other fabrics beside the default."""
+NOT_CHOSEN = GradientChoice()
 Elsewhere = tuple[tuple[str, tuple[int, ...]], ...]
 Times = tuple[tuple[int, float], ...]
 """Value of a setting and iteration time with it."""
 
 
-def is_small(job: Job) -> bool:
-    """Return whether a simulation of the job takes so little that many are made."""
-    return job.cluster.servers <= LARGEST_TO_SETTLE
-
-
 def is_worth_it(by_message_s: float, rings_s: float) -> bool:
     """Return whether an algorithm for each message replaces rings."""
     return by_message_s <= (1 - WORTH_ALGORITHMS) * rings_s
-
-
-def for_search(job: Job) -> Job:
-    """Return the job as searched: with rings, which the search's estimate models."""
-    return _with(job, collective="stepped")
 
 
 def with_gradients_settled(job: Job, asked: Job, best: Candidate) -> tuple[Job, Candidate, GradientChoice]:
@@ -71,38 +55,32 @@ def with_gradients_settled(job: Job, asked: Job, best: Candidate) -> tuple[Job, 
         Job as searched, and as requested: see :func:`for_search`.
     """
     if not isinstance(job.work, OperatorsWork):
-        return asked, best, GradientChoice()
-    best, choice = best.whole(), GradientChoice()
+        return asked, best, NOT_CHOSEN
+    best, choice = best.whole(), NOT_CHOSEN
     if job.settings.bucket_bytes == AUTO_BUCKET:
         sizes = BUCKET_SIZES if is_small(job) else (DDP_BUCKET_BYTES, max(BUCKET_SIZES))
         job, best, times_s = _settled_by(job, best, "bucket_bytes", sizes)
         choice = replace(choice, bucket_times_s=times_s)
     if job.settings.microbatches == AUTO_MICROBATCHES:
-        counts = _possible(job, MICROBATCHES)
+        counts = possible_counts(job, MICROBATCHES)
         times_s = ()
         if len(counts) > 1:
             job, best, times_s = _settled_by(job, best, "microbatches", counts[:2])
             if len(counts) > 2 and times_s[1][1] < times_s[0][1]:
                 job, best, times_s = _settled_by(job, best, "microbatches", counts[2:], times_s)
-        job = job if times_s else _with(job, microbatches=1)
+        job = job if times_s else with_settings(job, microbatches=1)
         choice = replace(choice, microbatch_times_s=times_s)
     collective = asked.settings.collective
     if collective == job.settings.collective or (collective == QUICKEST and not is_small(job)):
         return job, best, choice
-    job = _with(job, collective=collective)
+    job = with_settings(job, collective=collective)
     result = simulated(job, best.strategy, best.fabric)
     if collective != QUICKEST:
         return job, best.with_result(result, job), choice
     choice = replace(choice, rings_s=best.time_s, by_message_s=result.iteration_time_s)
     if not is_worth_it(result.iteration_time_s, best.time_s):
-        return _with(job, collective="stepped"), best, choice
+        return with_settings(job, collective="stepped"), best, choice
     return job, best.with_result(result, job), choice
-
-
-def _possible(job: Job, counts: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the numbers of micro-batches of whole samples; one, where a simulation takes long."""
-    samples = operators_of(job).graph.batch_per_accelerator if is_small(job) else 1
-    return tuple(count for count in counts if count <= samples)
 
 
 def _settled_by(
@@ -112,7 +90,7 @@ def _settled_by(
 
     ``known`` are the times with values tried before, of which the candidate has the best.
     """
-    jobs = [_with(job, **{name: value}) for value in values]
+    jobs = [with_settings(job, **{name: value}) for value in values]
     results = in_threads(best.result_again, jobs)
     times_s = tuple((value, result.iteration_time_s) for value, result in zip(values, results, strict=True))
     tried = [*zip(times_s, jobs, results, strict=True)]
@@ -125,11 +103,11 @@ def _settled_by(
 def as_asked(job: Job, gradients: GradientChoice) -> Job:
     """Return the job of a plan with the settings left open that the plan has chosen."""
     times_s = {"bucket_bytes": gradients.bucket_times_s, "microbatches": gradients.microbatch_times_s}
-    return _with(job, **{name: AUTOMATIC[name][0] for name, tried in times_s.items() if tried})
+    return with_settings(job, **{name: AUTOMATIC[name][0] for name, tried in times_s.items() if tried})
 
 
-def tried_elsewhere(job: Job, gradients: GradientChoice) -> tuple[Job, Elsewhere]:
-    """Return the job on other fabrics, and the values that are tried there of the settings that a plan has chosen.
+def tried_elsewhere(job: Job, gradients: GradientChoice = NOT_CHOSEN) -> tuple[Job, Elsewhere]:
+    """Return the job on other fabrics, and the values tried there of settings left open, which a plan has chosen.
 
     More micro-batches are tried only where fewer are faster than one.
     """
@@ -141,18 +119,33 @@ def tried_elsewhere(job: Job, gradients: GradientChoice) -> tuple[Job, Elsewhere
     )
 
 
-def settled(job: Job, row: Baseline, fabric: Fabric, seed: int, fidelity: Fidelity) -> Baseline:
+def settled(
+    job: Job,
+    row: Baseline,
+    fabric: Fabric,
+    seed: int,
+    fidelity: Fidelity,
+    cut: Sequence[tuple[ParallelStrategy, int]] = (),
+) -> Baseline:
     """Return a baseline with the fastest of some buckets, and an algorithm per message where that is faster.
 
-    On circuits that change, both are the default ones.
+    On circuits that change, both are the default ones. Strategies for several micro-batches replace the row's where
+    they are faster; see :func:`cut_strategies`.
     """
     for name, _ in fidelity.tried:
         row = _changed(row, name, AUTOMATIC[name][1])
     if fabric.reconfiguration is not None:
         return row
+    for strategy, count in cut:
+        changed = replace(row, strategy=strategy, microbatches=count)
+        laid = ringed(job, strategy, fabric, seed)
+        other = outcome_on(job_of_baseline(job, changed), strategy, laid, fidelity.of_search)
+        now_s = _weighed_s("microbatches", row.microbatches or 1, row.outcome.iteration_time_s)
+        if _weighed_s("microbatches", count, other.iteration_time_s) < now_s:
+            row = replace(changed, outcome=other)
     laid = ringed(job, row.strategy, fabric, seed)
     for name, values in fidelity.tried:
-        for value in _possible(job, values) if name == "microbatches" else values:
+        for value in possible_counts(job, values) if name == "microbatches" else values:
             changed = _changed(row, name, value)
             other = outcome_on(job_of_baseline(job, changed), row.strategy, laid, fidelity.of_search)
             now_s = _weighed_s(name, getattr(row, name), row.outcome.iteration_time_s)
@@ -180,14 +173,4 @@ def _weighed_s(name: str, value: int, time_s: float) -> float:
 def job_of_baseline(job: Job, row: Baseline) -> Job:
     """Return the job of a plan with the buckets and micro-batches that a baseline has."""
     own: dict[str, Any] = {name: getattr(row, name) for name in AUTOMATIC if getattr(row, name) is not None}
-    return _with(job, **own) if own else job
-
-
-@lru_cache(maxsize=16)
-def _with_settings(job: Job, changes: tuple[tuple[str, Any], ...]) -> Job:
-    return replace(job, settings=replace(job.settings, **dict(changes)))
-
-
-def _with(job: Job, **changes: Any) -> Job:
-    same = all(getattr(job.settings, name) == value for name, value in changes.items())
-    return job if same else _with_settings(job, tuple(changes.items()))
+    return with_settings(job, **own) if own else job

@@ -54,7 +54,8 @@ from topoopt.search.candidates.wiring_choice import (
     other_wirings,
     splits_to_try,
 )
-from topoopt.search.gradient_buckets import as_asked, for_search, is_small, settled, tried_elsewhere
+from topoopt.search.gradient_buckets import as_asked, settled, tried_elsewhere
+from topoopt.search.microbatches import cut_strategies, for_search, is_small
 from topoopt.search.operator_search import Draft, Found, drafts_for, search_operators, told
 from topoopt.search.options import SearchOptions
 from topoopt.search.rival_wirings import best_of_pool, preference_s, rivals, settled_answer
@@ -308,7 +309,8 @@ def compare_job(
         )
         return Table(rows, skipped)
     found = search_baselines(job, built, options, prices, starts, fidelity.of_search, on_progress)
-    rows = tuple(in_threads(lambda row: settled(job, *row, options.seed, fidelity), found))
+    cut = cut_strategies(job, options) if dict(fidelity.tried).get("microbatches") else ()
+    rows = tuple(in_threads(lambda row: settled(job, *row, options.seed, fidelity, cut), found))
     return Table(rows, skipped)
 
 

@@ -18,10 +18,18 @@ from topoopt.finder import WIRING_NAMES
 from topoopt.jobs import Job
 from topoopt.plans import Baseline, GradientChoice
 from topoopt.routing import EcmpRoutes, Fabric
-from topoopt.search.candidates.candidate import WHOLE, Candidate, candidate_on, simulated, simulated_candidate
+from topoopt.search.candidates.candidate import (
+    WHOLE,
+    Candidate,
+    candidate_on,
+    simulated,
+    simulated_candidate,
+    wired_candidate,
+)
 from topoopt.search.candidates.wiring_choice import best_strides, by_groups
 from topoopt.search.fidelity_comparison import fabric_of_baseline
 from topoopt.search.gradient_buckets import job_of_baseline, with_gradients_settled
+from topoopt.search.microbatches import cut_strategies
 from topoopt.search.options import SearchOptions
 from topoopt.search.starting_strategies import fits
 from topoopt.search.strategy_pool import strategy_pool
@@ -79,10 +87,17 @@ def best_of_pool(job: Job, asked: Job, answer: SettledAnswer, options: SearchOpt
     best, servers = answer.candidate, job.cluster.servers
     if servers > LARGEST_TO_RETRY:
         return answer
-    others = (row for row in strategy_pool(job, options) if row != best.strategy and fits(job, row))
-    few = list(islice(others, max(MOST_SERVERS // servers, 1)))
+    pool = (row for row in strategy_pool(job, options) if row != best.strategy and fits(job, row))
+    few = list(islice(pool, max(MOST_SERVERS // servers, 1)))
     on_fabric = partial(candidate_on, answer.job, fabric=best.fabric, rules=best.rules, seed=options.seed)
-    other = min(in_threads(on_fabric, few), key=attrgetter("time_s"), default=best)
+    others = in_threads(on_fabric, few)
+    for strategy, count in cut_strategies(asked, options):
+        cut = replace(answer.job, settings=replace(answer.job.settings, microbatches=count))
+        others += [
+            candidate_on(cut, strategy, best.fabric, best.rules, options.seed),
+            wired_candidate(cut, strategy, options.rules, options.seed),
+        ]
+    other = min(others, key=attrgetter("time_s"), default=best)
     if other.time_s >= answer.time_s:
         return answer
     as_searched = other.with_result(simulated(job, other.strategy, other.fabric), job)

@@ -129,3 +129,23 @@ def test_without_the_libraries_it_says_what_to_install() -> None:
         done.stderr == 'error: studio: starlette and uvicorn not installed; pip install "topoopt[studio]"\n'
     )
     assert done.stdout.strip(), done.stderr
+
+
+@needs_libraries
+def test_an_interrupt_while_a_thread_starts_ends_the_studio() -> None:
+    """Raised inside ``Thread.start``, it would leave a thread of the pool for which the process waits for ever."""
+    program = """
+import os, signal, sys, threading
+from topoopt.frontends.cli.entry import main
+start = threading.Thread.start
+def interrupted(self):
+    start(self)
+    if "ThreadPool" in self.name:
+        os.kill(os.getpid(), signal.SIGINT)
+threading.Thread.start = interrupted
+sys.argv = ["topoopt", "studio", "--port", "0", "--json"]
+sys.exit(main())
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=False)
+    assert ended.returncode == 0
+    assert b"Traceback" not in ended.stderr

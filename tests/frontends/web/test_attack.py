@@ -211,6 +211,7 @@ def test_a_question_that_takes_too_long_or_kills_its_process_keeps_no_place(
     from topoopt.frontends.web import estimators, question_of  # noqa: PLC0415 - the server's libraries are an extra
 
     desk = estimators.Estimators()
+    desk.start()
 
     def asked(form: str, **words: object) -> Any:
         return json.loads(asyncio.run(desk.answer(form, question_of(words))))

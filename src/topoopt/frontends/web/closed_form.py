@@ -24,7 +24,14 @@ from topoopt.finder import check_degree, wired_interfaces
 from topoopt.frontends.web.question import Question, machines_of, request_of_question
 from topoopt.jobs import Job
 from topoopt.pricing import Pricing
-from topoopt.search import PortEstimate, PortNetwork, few_strategies, job_of, port_estimate
+from topoopt.search import (
+    PortEstimate,
+    PortNetwork,
+    few_strategies,
+    job_of,
+    jobs_in_microbatches,
+    port_estimate,
+)
 from topoopt.topologies import fat_tree_arity, moore_average_hops
 from topoopt.workloads import ParallelStrategy
 
@@ -104,7 +111,7 @@ LAYER_DIMS = ("in", "out")
 
 @dataclass(frozen=True, eq=False, slots=True)
 class EstimatedJob:
-    """A job and its few strategies, by name.
+    """A job and its few strategies, by name; a strategy counts once for every number of micro-batches.
 
     Attributes
     ----------
@@ -112,13 +119,15 @@ class EstimatedJob:
         Most parts of a layer in each strategy.
     free_s : tuple of float
         Time of each strategy on an ideal network.
+    estimates : tuple of (PortEstimate, int)
+        Estimate of each strategy, and its index there.
     """
 
     job: Job
     names: tuple[str, ...]
     parts: tuple[int, ...]
     free_s: tuple[float, ...]
-    estimate: PortEstimate
+    estimates: tuple[tuple[PortEstimate, int], ...]
 
     @property
     def bound_s(self) -> float:
@@ -176,17 +185,21 @@ def _suited(found: EstimatedJob, rule: FabricRule, order: Sequence[int]) -> Sequ
 
 def _time_s(found: EstimatedJob, index: int, rule: FabricRule) -> float:
     networks = port_networks(rule, found.job.cluster, found.parts[index])
-    times_s = (found.estimate.iteration_time_s(index, network) for network in networks)
-    return min(times_s, default=float("inf"))
+    estimate, place = found.estimates[index]
+    return min((estimate.iteration_time_s(place, row) for row in networks), default=float("inf"))
 
 
 @lru_cache(maxsize=32)
 def _job(question: Question) -> EstimatedJob:
     job = job_of(request_of_question(question))
     known = few_strategies(job)
-    estimate = port_estimate(job, tuple(known.values()))
-    free_s = tuple(estimate.free_time_s(index) for index in range(len(known)))
-    return EstimatedJob(job, tuple(known), tuple(map(_parts, known.values())), free_s, estimate)
+    parts, rows = tuple(map(_parts, known.values())), list[tuple[str, int, float, tuple[PortEstimate, int]]]()
+    for count, batch in jobs_in_microbatches(job).items():
+        estimate = port_estimate(batch, tuple(known.values()))
+        suffix = f", {count} micro-batches" if count > 1 else ""
+        for place, name in enumerate(known):
+            rows.append((name + suffix, parts[place], estimate.free_time_s(place), (estimate, place)))
+    return EstimatedJob(job, *zip(*rows, strict=True))
 
 
 def _parts(strategy: ParallelStrategy) -> int:

@@ -96,6 +96,9 @@ class Estimators:
         self._idle: LifoQueue[_Estimator] = LifoQueue()
         self._all: list[_Estimator] = []
         self._is_open = True
+
+    def start(self) -> None:
+        """Start the first process; to be called where a signal raises no exception, which would leave a thread."""
         self._threads.submit(lambda: self._idle.put(self._started()))
 
     async def answer(self, form: str, question: Question) -> bytes:

@@ -11,7 +11,7 @@ from topoopt.base.errors import InvalidInput, check_known, shown
 from topoopt.base.limits import whole
 from topoopt.base.units import parse_bandwidth
 from topoopt.catalog import find_accelerator
-from topoopt.jobs import JobRequest, request_of
+from topoopt.jobs import AUTO_MICROBATCHES, JobRequest, request_of
 from topoopt.pricing import LINK_TECHNOLOGIES, PRICE_TABLES, RUNNING_WORDS
 from topoopt.schema.words import QuestionWords, amount, described, refuse_empty
 from topoopt.workloads import MODELS
@@ -139,6 +139,7 @@ def request_of_question(question: Question) -> JobRequest:
             cluster=_given(cluster),
             training=_given(fields_of(question, "global_batch", "seq")),
             batch_per_accelerator=question.batch_per_accelerator or 0,
+            settings={"microbatches": AUTO_MICROBATCHES},
         )
     )
 

@@ -80,7 +80,12 @@ def serve(
         config = uvicorn.Config(
             app, log_level="error", access_log=False, timeout_graceful_shutdown=GRACE_S, lifespan="off"
         )
-        server = _Server(config, longest_s, lambda: _say(address, browser, on_ready), close)
+
+        def start() -> None:
+            estimators.start()
+            _say(address, browser, on_ready)
+
+        server = _Server(config, longest_s, start, close)
         try:
             server.run(sockets=[listening])
         except KeyboardInterrupt:  # how it is meant to end
