@@ -122,7 +122,13 @@ def _searched(job: Job, problems: Sequence[SearchProblem], budget: int) -> tuple
 def refined(
     problem: SearchProblem, starts: Sequence[ParallelStrategy], budget: int
 ) -> list[ParallelStrategy]:
-    """Return the strategy that a chain of a fixed seed finds from the best start; none for many servers."""
+    """Return the strategy that a chain of a fixed seed finds from the best start; none for many servers.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If the chain was interrupted: nothing is known yet that could be kept.
+    """
     job = problem.job
     if job.cluster.servers > LARGE:
         return []
@@ -130,7 +136,10 @@ def refined(
     times_s = {strategy: problem.iteration_time_s(strategy) for strategy in starts}
     best = min(starts, key=times_s.__getitem__)
     alpha, rng = SHARPNESS / max(times_s[best] * 1e3, 1e-9), np.random.default_rng(0)
-    return [search_strategy(problem, best, proposals, rng, alpha_per_ms=alpha).strategy]
+    answer = search_strategy(problem, best, proposals, rng, alpha_per_ms=alpha)
+    if answer.stopped_because == "interrupted":
+        raise KeyboardInterrupt
+    return [answer.strategy]
 
 
 class _Descent:

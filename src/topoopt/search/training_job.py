@@ -81,6 +81,9 @@ OTHER_ORDER = "tp-cp-ep-pp-dp"
 """Stages next to each other rather than replicas: another placement where a server holds several workers."""
 SLOWER = (4.0, 16.0)
 """Slow-downs of the network at which configurations are ranked, too: some may win where links are shared or relay."""
+ACCELERATOR_BPS = tuple(3.125e9 * 2**k for k in range(9))
+"""Bandwidths per accelerator of one switch, up to 800 Gb/s, whose fastest configurations are laid out on every network:
+what is the fastest with few ports is then tried with more of them."""
 DIVERSE = ("tp", "pp", "dp", "cp", "ep")
 """Fields in which configurations agree that would be wired alike; the fastest of them represents all."""
 MOST_SIMULATED = 6_000_000
@@ -122,14 +125,16 @@ def _job_of(request: JobRequest, on_progress: Progress) -> Job:
         replace(system, network_bandwidth_bps=system.network_bandwidth_bps / factor)
         for factor in (_fewest_hops(training.cluster), *SLOWER)
     )
-    seconds = (
-        estimate(training.model, ranked.table, one, calibration, loads).iteration_time_s for one in slower
-    )
-    times_s = tuple(
-        weighed_s(column, ranked.memory.total, ranked.memory.capacity_bytes)
-        for column in (ranked.times.iteration_time_s, *seconds)
-    )
+
+    def weighed(one: System) -> Floats:
+        times = estimate(training.model, ranked.table, one, calibration, loads)
+        return weighed_s(times.iteration_time_s, ranked.memory.total, ranked.memory.capacity_bytes)
+
+    times_s = weighed(system), *map(weighed, slower)
     places = diverse(ranked.table, times_s, training.candidates or CANDIDATES)
+    if not training.candidates:
+        usual = [weighed(replace(system, network_bandwidth_bps=bps)) for bps in ACCELERATOR_BPS]
+        places += _first_elsewhere(ranked.table, times_s[0], usual, places)
     lay_out = partial(_layouts, training, system, calibration, ranked, loads)
     layouts: list[Layout] = []
     for index, place in enumerate(places):
@@ -207,6 +212,19 @@ def diverse(table: ConfigurationTable, times_s: tuple[Floats, ...], most: int) -
     chosen = dict.fromkeys(key for turn in turns for key in turn)
     places = [first[key] for key in chosen][:most]
     return sorted(places, key=lambda place: float(times_s[0][place]))
+
+
+def _first_elsewhere(
+    table: ConfigurationTable, times_s: Floats, elsewhere: Iterable[Floats], chosen: Sequence[int]
+) -> list[int]:
+    """Return the fastest configuration by each of the times elsewhere, where none has its degrees yet."""
+    keys = np.stack([getattr(table, name) for name in DIVERSE], axis=1)
+    places = list(chosen)
+    for column in elsewhere:
+        alike = np.flatnonzero((keys == keys[column.argmin()]).all(axis=1))
+        if not np.isin(places, alike).any():
+            places.append(int(alike[times_s[alike].argmin()]))
+    return places[len(chosen) :]
 
 
 def _fewest_hops(cluster: ClusterSpec) -> float:

@@ -103,7 +103,8 @@ def expander(
 
     The random part is a Hamiltonian cycle plus a random graph on the other ports. For degrees of 3 and
     more such sums are contiguous with uniform random regular graphs (every property that almost surely holds for one
-    holds for the other) [2]_, and the cycle makes them connected.
+    holds for the other) [2]_, and the cycle makes them connected. Servers are numbered along the cycle: ranks that send
+    to the next one then have a cable, as with any order of ranks that an operator would choose.
 
     Raises
     ------
@@ -131,14 +132,14 @@ def expander(
         # Dense: draw the sparse graph of the missing pairs. Any two servers then share a neighbor.
         lacking = np.full(servers, servers - 1 - rest)
         lacking[-1] += servers * rest % 2
-        missing = _random_graph(servers, lacking, np.empty((0, 2), np.int64), rng)
+        missing = _random_graph(servers, lacking, _cycle(servers), rng)
         everything = _all_pairs(servers)
         kept = ~np.isin(_keys(everything, servers), _keys(missing, servers))
         parts.append(everything[kept])
     elif rest:
         ports = np.full(servers, rest)
         ports[-1] -= servers * rest % 2
-        cycle = _random_cycle(servers, rng) if rest > 1 else np.empty((0, 2), np.int64)
+        cycle = _cycle(servers) if rest > 1 else np.empty((0, 2), np.int64)
         used = np.bincount(cycle.ravel(), minlength=servers)
         parts += [cycle, _random_graph(servers, ports - used, cycle, rng)]
     cables = np.concatenate(parts)
@@ -175,8 +176,8 @@ def _wrong_pairs(pairs: _Pairs, taken_keys: Ints, servers: int) -> Ints:
     return np.flatnonzero(wrong)
 
 
-def _random_cycle(servers: int, rng: np.random.Generator) -> _Pairs:
-    order = rng.permutation(servers)
+def _cycle(servers: int) -> _Pairs:
+    order = np.arange(servers)
     return np.stack([order, np.roll(order, -1)], axis=1)
 
 
