@@ -20,7 +20,7 @@ from topoopt.base.arrays import Floats, owners
 from topoopt.base.errors import InvalidInput
 from topoopt.routing import Fabric
 from topoopt.simulation.analytic.task_run import task_run
-from topoopt.simulation.analytic.task_run_kernel import CHAINS, FlowRun, run_first_come
+from topoopt.simulation.analytic.task_run_kernel import ALIKE, CHAINS, FlowRun, run_first_come
 from topoopt.simulation.flows.flows import Flows, make_flows, no_flows
 from topoopt.simulation.flows.link_classes import sum_by
 from topoopt.simulation.flows.link_classes_kernel import carry
@@ -61,6 +61,7 @@ def first_come_times(
             np.full(len(graph), -1, np.int32),
             np.zeros(len(graph), np.int8),
             np.full(1, -1),
+            np.zeros(ALIKE, np.int64),
         ),
     )
     assert not np.isnan(run.finish).any(), "a task graph without cycles always runs to its end"

@@ -24,6 +24,8 @@ from topoopt.simulation.analytic.task_run import DIRTY, DONE, EVENTS, READY, Tas
 
 CHAINS = 64
 """Chains that may still grow: simultaneous starts send at as many moments as there are hop counts."""
+ALIKE = 64
+"""Most tasks that end together, more than a server has accelerators."""
 UNTOLD, PLANNED, PAST = range(3)
 STAMP = stamp(Path(__file__).parent.glob("task_run*.py"))
 
@@ -53,6 +55,7 @@ class FlowRun(NamedTuple):
     heard                     (tasks,)     the event of that end, -1: none is known
     told                      (tasks,)     state of the event of its communication's end: :data:`PLANNED`, :data:`PAST`
     highest                   (1,)         the highest code of the events of this moment that were served
+    alike                     (ALIKE,)     flows of other tasks that share links fairly; see :func:`_send_equals`
     ========================= ============ ==================================================================
     """
 
@@ -80,6 +83,7 @@ class FlowRun(NamedTuple):
     heard: Ints32
     told: NDArray[np.int8]
     highest: Ints
+    alike: Ints
 
 
 @concurrent_entry
@@ -98,7 +102,10 @@ def run_first_come(t: TaskRun, f: FlowRun) -> None:
             code = _next_event(t, f)
             f.highest[0] = max(f.highest[0], code)
             if tasks <= code < tasks + flows:
-                _send_alike(t, f, code - tasks, now)
+                if f.task_flow[f.flow_task[code - tasks] + 1] - f.task_flow[f.flow_task[code - tasks]] == 1:
+                    _send_equals(t, f, code - tasks, now)
+                else:
+                    _send_alike(t, f, code - tasks, now)
                 continue
             if code < tasks:
                 _end_task(t, f, code, now)
@@ -187,8 +194,44 @@ def _send_alike(t: TaskRun, f: FlowRun, first: int, now: float) -> None:
 
 
 @inlined
+def _send_equals(t: TaskRun, f: FlowRun, first: int, now: float) -> None:
+    """Send a flow that is a whole task, and the next tasks of this moment with as many bytes on the same links.
+
+    They share the links fairly, so they end together: the accelerators of a server that all send to the next stage.
+    """
+    count, end = 1, _occupy(f, first, now)
+    f.alike[0] = first
+    while count < len(f.alike) and t.tally[EVENTS] > 0 and t.keys[0] == now:
+        flow = t.codes[0] - len(t.device)
+        if not 0 <= flow < len(f.flow_class) or not _are_equal(f, first, flow):
+            break
+        _next_event(t, f)
+        end = max(end, _occupy(f, flow, now))
+        f.alike[count] = flow
+        count += 1
+    for i in range(count):
+        f.highest[0] = max(f.highest[0], len(t.device) + f.alike[i])
+        _sent(t, f, f.alike[i], end, now)
+
+
+@inlined
+def _are_equal(f: FlowRun, first: int, flow: int) -> bool:
+    task = f.flow_task[flow]
+    return bool(
+        f.flow_class[flow] == f.flow_class[first]
+        and f.flow_bytes[flow] == f.flow_bytes[first]
+        and f.task_flow[task + 1] - f.task_flow[task] == 1
+    )
+
+
+@inlined
 def _send(t: TaskRun, f: FlowRun, flow: int, now: float) -> None:
-    """Occupy each link of a flow from when it is free, independently; the last flow of a task ends it."""
+    _sent(t, f, flow, _occupy(f, flow, now), now)
+
+
+@inlined
+def _occupy(f: FlowRun, flow: int, now: float) -> float:
+    """Occupy each link of a flow from when it is free, independently; return when the last one is free again."""
     end = now
     row, turn, links = f.class_row[f.flow_class[flow]], f.class_turn[f.flow_class[flow]], len(f.link_of)
     for e in range(f.row_first[row], f.row_first[row + 1]):
@@ -196,6 +239,12 @@ def _send(t: TaskRun, f: FlowRun, flow: int, now: float) -> None:
         m = f.link_of[code if code < links else code - links]
         f.free_at[m] = max(f.free_at[m], now) + f.flow_bytes[flow] * f.coefficient[e] / f.capacity[m]
         end = max(end, f.free_at[m])
+    return end
+
+
+@inlined
+def _sent(t: TaskRun, f: FlowRun, flow: int, end: float, now: float) -> None:
+    """Record the end of a flow; the last flow of a task ends it."""
     end += f.flow_after[flow]
     task = f.flow_task[flow]
     if end > f.last_end[task] or (end == f.last_end[task] and flow > f.last_flow[task]):
