@@ -4,13 +4,15 @@ import heapq
 from collections import defaultdict
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topoopt.routing import PairLinks, own_rows
-from topoopt.simulation import COMPUTE, TRANSFER, TaskGraph, TaskRows, task_graph_from_edges
+from topoopt.routing import Fabric, KShortestRoutes, PairLinks, own_rows
+from topoopt.simulation import COMPUTE, TRANSFER, TaskGraph, TaskRows, simulate, task_graph_from_edges
 from topoopt.simulation.analytic.simulator import first_come_times
 from topoopt.simulation.flows.flows import Flows
+from topoopt.topologies import topology_from_arrays
 
 LINKS = 3
 CAPACITY = np.array([1.0, 2.0, 4.0])
@@ -58,6 +60,16 @@ def jobs(draw: st.DrawFn) -> tuple[TaskGraph, Flows]:
     )
 
 
+def are_equal(flows: Flows, owner: list[int], first: int, other: int) -> bool:
+    """Return whether two flows are all that their tasks send, over the same links and of as many bytes."""
+    alone = all(np.diff(flows.task_flow)[owner[flow]] == 1 for flow in (first, other))
+    return bool(
+        alone
+        and flows.flow_class[first] == flows.flow_class[other]
+        and flows.occupied_bytes[first] == flows.occupied_bytes[other]
+    )
+
+
 def by_single_events(graph: TaskGraph, flows: Flows) -> tuple[list[float], list[float]]:
     """Return start and finish of every task: events in order of time, then of code, one entry of a heap each."""
     tasks, count = len(graph), len(flows)
@@ -88,12 +100,15 @@ def by_single_events(graph: TaskGraph, flows: Flows) -> tuple[list[float], list[
                 start[task] = now
                 heapq.heappush(events, (now + float(graph.duration_s[task]), task))
 
-    def send(flow: int, now: float) -> None:
-        task, end = owner[flow], now
-        row = flows.flow_class[flow]
+    def occupied(flow: int, now: float) -> float:
+        end, row = now, flows.flow_class[flow]
         for link in flows.class_link[flows.class_first[row] : flows.class_first[row + 1]].tolist():
             free_s[link] = max(free_s[link], now) + float(flows.occupied_bytes[flow]) / CAPACITY[link]
             end = max(end, free_s[link])
+        return end
+
+    def sent(flow: int, end: float) -> None:
+        task = owner[flow]
         last[task] = max(last[task], (end + float(flows.after_s[flow]), flow))
         to_start[task] -= 1
         if not to_start[task]:
@@ -108,7 +123,14 @@ def by_single_events(graph: TaskGraph, flows: Flows) -> tuple[list[float], list[
         while events and events[0][0] == now:
             code = heapq.heappop(events)[1]
             if tasks <= code < tasks + count:
-                send(code - tasks, now)
+                equals = [code - tasks]
+                while events and events[0][0] == now and tasks <= events[0][1] < tasks + count:
+                    if not are_equal(flows, owner, equals[0], events[0][1] - tasks):
+                        break
+                    equals.append(heapq.heappop(events)[1] - tasks)
+                ends = [occupied(flow, now) for flow in equals]
+                for flow in equals:
+                    sent(flow, max(ends))
                 continue
             task = code if code < tasks else owner[code - tasks - count]
             finish[task] = now
@@ -130,3 +152,23 @@ def test_events_of_one_moment_are_served_in_the_order_of_their_codes(job: tuple[
     expected = by_single_events(graph, flows)
     assert start.tolist() == expected[0]
     assert finish.tolist() == expected[1]
+
+
+def test_equal_transfers_that_begin_together_end_together() -> None:
+    """Lanes of a pipeline share one cable: served one after the other, all but the last would be ahead ever after."""
+    lanes, stages, size = 4, 3, 10**9
+    rows, src, dst = list[TaskRows](), list[int](), list[int]()
+    for lane in range(lanes):
+        for stage in range(stages):
+            at = len(rows)
+            rows.append(TaskRows(COMPUTE, 1, 1e-3, server=stage, accelerator=lane))
+            if stage:
+                rows.append(TaskRows(TRANSFER, 1, 0.0, src=stage - 1, dst=stage, size_bytes=size))
+                src += [at - (2 if stage > 1 else 1), at + 1]
+                dst += [at + 1, at]
+    graph = task_graph_from_edges(stages, rows, np.array(src), np.array(dst))
+    cables = topology_from_arrays("", stages, np.array([0, 1]), np.array([1, 2]), 8.0 * size, 0.0)
+    fabric = Fabric("", cables, KShortestRoutes(cables), {})
+    hop_s = lanes * size / size
+    times_s = [simulate(name, graph, fabric).iteration_time_s for name in ("analytic", "flow")]
+    assert times_s == pytest.approx([stages * 1e-3 + (stages - 1) * hop_s] * 2, rel=1e-3)

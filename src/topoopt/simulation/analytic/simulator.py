@@ -2,7 +2,8 @@
 
 No rate is shared: a transfer holds each link of its route from when it is ready and the link free, for its
 bytes over the bandwidth (cut-through), and ends when the last link is done, plus the transfer law's overhead.
-Fast enough for searches; equal to the flow simulator wherever nothing contends.
+Transfers of as many bytes that begin together on the same links end together, as with fair shares. Fast enough
+for searches; equal to the flow simulator wherever nothing contends.
 
 The time without rounds has no latency, no connections and no partly filled packets: bandwidth alone limits it.
 
