@@ -245,6 +245,9 @@ class TransformerWork:
     interval_share : float or None
         Share of an iteration time by which 80 % of measured runs of other stacks are off at most
         (:attr:`topoopt.transformers.Quality.interval_share`); None in older files.
+    untried, untried_time_s : str, float
+        Fastest configuration with a schedule that was not searched, and its time in closed form; empty where none is
+        faster.
     """
 
     kind: ClassVar[str] = "transformer"
@@ -260,6 +263,8 @@ class TransformerWork:
     capacity_bytes: float = 0.0
     published: tuple[PublishedLayout, ...] = ()
     interval_share: float | None = None
+    untried: str = ""
+    untried_time_s: float = 0.0
 
     def __post_init__(self) -> None:
         if not self.layouts:

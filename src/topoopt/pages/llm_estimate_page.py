@@ -21,6 +21,7 @@ from topoopt.transformers import (
     Estimate,
     NotSearched,
     calibration_quality,
+    untried_words,
 )
 
 SPENT = ("compute", "bubble", "tp", "cp", "ep", "pp", "dp")
@@ -198,6 +199,9 @@ def _llm_search_page_entries(search: ConfigurationSearch) -> Entries:
         "too large": ", ".join(over),
         "fixed": ", ".join(f"{name} {_word(value)}" for name, value in request.fixed.items()),
         "assumed": search.assumed,
+        "not tried": untried_words(
+            search.untried, search.untried_time_s, search.times.iteration_time_s.min()
+        ),
         "times": f"calibration {search.calibration.name}{_of_another(search)}, {request.attention} attention; 80% of "
         f"measured runs of other stacks are within {calibration_quality(search.calibration).interval_share:.0%}",
         "memory": f"{request.framework}, {request.attention} attention",

@@ -21,6 +21,7 @@ from topoopt.pages.training_layout import (
 from topoopt.pages.work_page import WorkPage, cluster_words
 from topoopt.plans import Plan
 from topoopt.simulation import SimResult, compute_and_bubble, inside_servers_s
+from topoopt.transformers import untried_words
 from topoopt.workloads import ParallelStrategy
 from topoopt.workloads.pipelined_step import PipelinedStep
 
@@ -53,6 +54,8 @@ def layout_sections(plan: Plan) -> tuple[Section, ...]:
         f"{format_bytes(traffic.allreduce_bytes)} AllReduced in {counted(len(traffic.allreduce), 'group')} of servers, "
         f"{format_bytes(traffic.mp_bytes)} from server to server"
     )
+    known_s = min(row.estimated_s for row in training.layouts)
+    untried = {"not tried": untried_words(training.untried, training.untried_time_s, known_s)}
     return (
         Section(
             "configuration",
@@ -60,7 +63,9 @@ def layout_sections(plan: Plan) -> tuple[Section, ...]:
             f"{layout.name}: the fastest of {counted(len(training.layouts), 'configuration')} that were each wired and "
             f"simulated, of {training.considered:,} that fit in memory and were ranked in closed form.",
             (
-                facts({**layout_words(training, layout), "traffic": moved}, "How the model is split"),
+                facts(
+                    {**layout_words(training, layout), **untried, "traffic": moved}, "How the model is split"
+                ),
                 *stages_picture(plan),
                 placement_map(plan),
                 memory_chart(plan),

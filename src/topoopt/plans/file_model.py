@@ -92,6 +92,10 @@ class TrainingPart(Strict):
         default=None,
         description="of an iteration time, within which 80% of measured runs of other stacks are",
     )
+    untried: str = Field(
+        default="", description="a faster configuration with a schedule that was not searched"
+    )
+    untried_time_s: Amount = Field(default=0.0, description="of that configuration in closed form")
 
 
 SCHEMA: Final = "topoopt-plan/1"

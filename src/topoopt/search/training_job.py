@@ -62,6 +62,7 @@ from topoopt.transformers import (
     published_layouts,
     search_configurations,
     system_of,
+    untried_schedule,
     weighed_s,
     without_overlap,
 )
@@ -160,6 +161,7 @@ def _job_of(request: JobRequest, on_progress: Progress) -> Job:
             ranked.memory.capacity_bytes,
             published_layouts(ranked),
             calibration_quality(calibration).interval_share,
+            **untried_schedule(ranked),
         ),
         training.cluster,
         training.precision,

@@ -104,6 +104,8 @@ if TYPE_CHECKING:
     from topoopt.transformers.search.result import ConfigurationSearch as ConfigurationSearch
     from topoopt.transformers.search.result import NotSearched as NotSearched
     from topoopt.transformers.search.search_coverage import left_out as left_out
+    from topoopt.transformers.search.search_coverage import untried_schedule as untried_schedule
+    from topoopt.transformers.search.search_coverage import untried_words as untried_words
     from topoopt.transformers.step_time.apnet24 import Apnet24 as Apnet24
     from topoopt.transformers.step_time.apnet24 import apnet24 as apnet24
     from topoopt.transformers.step_time.apnet24 import apnet24_settings as apnet24_settings

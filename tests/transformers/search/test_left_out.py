@@ -112,3 +112,19 @@ def test_every_remedy_mends_its_cause(model: str, words: dict[str, Any]) -> None
         if one.give and set(one.give) != {"accelerator"}:
             names = {left.name: left.because for left in search(model, **{**words, **one.give}).not_searched}
             assert one.name not in names or set(names[one.name]) < set(one.because)
+
+
+@pytest.mark.parametrize(
+    ("model", "words", "faster"),
+    [("gpt-oss-120b", {}, True), ("gpt-oss-120b", {"any_schedule": True}, False), ("llama3-8b", {}, False)],
+)
+def test_a_faster_schedule_that_is_not_searched_is_named(
+    model: str, words: dict[str, bool], faster: bool
+) -> None:
+    found = topoopt.llm.search(model, accelerators=64, accelerator="h100", top=1, **words)
+    assert bool(found.untried) is faster
+    if faster:
+        also = topoopt.llm.search(model, accelerators=64, accelerator="h100", top=1, any_schedule=True)
+        assert found.untried_time_s == float(also.times.iteration_time_s.min())
+        assert found.untried_time_s < 0.97 * float(found.times.iteration_time_s.min())
+        assert "experts overlapped" in found.untried

@@ -97,6 +97,8 @@ class ConfigurationSearch:
         Cost of the servers and the network; None where not requested.
     assumed : str
         The network that was taken because none was given.
+    untried, untried_time_s : str, float
+        Fastest configuration with a schedule that was not searched, and its time; empty where none is faster.
     """
 
     request: SearchRequest
@@ -117,6 +119,8 @@ class ConfigurationSearch:
     not_searched: tuple[NotSearched, ...] = ()
     cluster: OwnedCluster | None = None
     assumed: str = ""
+    untried: str = ""
+    untried_time_s: float = 0.0
 
     def ownership(self, place: int) -> Ownership | None:
         """Return the cost of ownership with the configuration of a row."""
@@ -187,6 +191,7 @@ class ConfigurationSearch:
             "configurations_per_s": self.valid / max(self.cpu_s, 1e-9),
             "configurations": self.shown(),
             "ownership": None if fastest is None else asdict(fastest),
+            **fields_of(self, "untried", "untried_time_s"),
             "published": [dict(one.to_mapping()) for one in self.published],
             "published_not_searched": [one.to_mapping() for one in self.not_searched],
         }

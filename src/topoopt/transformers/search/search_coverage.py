@@ -1,11 +1,11 @@
-"""Published configurations that a search excludes: the excluding rule, and the option to include each."""
+"""What a search excludes: published configurations, with the rule and the option that includes each; and schedules."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from topoopt.base.errors import InvalidInput
-from topoopt.base.units import format_memory
+from topoopt.base.units import format_memory, format_time
 from topoopt.catalog import accelerators, find_accelerator
 from topoopt.jobs import layout_name
 from topoopt.transformers.configuration import Configuration, recomputation_bits
@@ -25,14 +25,16 @@ from topoopt.transformers.search.published_practice import (
     times_apart,
     words_of,
 )
-from topoopt.transformers.search.ranking import MORE
+from topoopt.transformers.search.ranking import MORE, search_configurations
 from topoopt.transformers.search.request import SearchRequest
-from topoopt.transformers.search.result import NotSearched
+from topoopt.transformers.search.result import ConfigurationSearch, NotSearched
 
 _SEARCHED = (
     *("tp", "pp", "dp", "cp", "ep", "etp", "vpp", "micro_batch"),
     *("zero", "recompute", "sequence_parallel"),
 )
+WORTH_NAMING = 0.03
+"""Fraction of the iteration time that a schedule which is not searched must save to be named."""
 _SCHEDULES = ("schedule", "overlap_experts")
 _USUAL = {column.name: column.default for column in fields(Configuration)}
 Reason = tuple[str, str, dict[str, Any]]
@@ -75,6 +77,32 @@ def left_out(request: SearchRequest) -> tuple[NotSearched, ...]:
             origin = (row.source, row.model.name, row.accelerator, row.accelerators, row.words["precision"])
             found[name] = NotSearched(name, *origin, reasons.because, reasons.give)
     return tuple(one for one in list(found.values())[:MOST] if one.because)
+
+
+def untried_schedule(search: ConfigurationSearch) -> dict[str, Any]:
+    """Return the fastest configuration with a schedule that was not searched: its ``untried`` name and its seconds.
+
+    Nothing where all schedules were searched, or none is faster by :data:`WORTH_NAMING`.
+    """
+    request = search.request
+    if request.limits.any_schedule or not set(_SCHEDULES).isdisjoint(request.fixed):
+        return {}
+    limits = replace(request.limits, any_schedule=True)
+    other = search_configurations(replace(request, limits=limits), search.calibration)
+    place, known_s = int(other.times.iteration_time_s.argmin()), float(search.times.iteration_time_s.min())
+    time_s, one = float(other.times.iteration_time_s[place]), other.table.row(place)
+    if time_s > (1 - WORTH_NAMING) * known_s:
+        return {}
+    name = layout_name(words_of(one)) + (", experts overlapped" if one.overlap_experts else "")
+    return {"untried": name, "untried_time_s": time_s}
+
+
+def untried_words(untried: str, untried_time_s: float, time_s: float) -> str:
+    """Return how fast the schedule is that was not tried, beside the fastest that was."""
+    if not untried:
+        return ""
+    gain = untried_time_s / time_s - 1
+    return f"{untried}: {format_time(untried_time_s)} in closed form, {gain:.0%}; try it with --any-schedule"
 
 
 def _near(reasons: _Reasons, row: Publication) -> None:

@@ -18,6 +18,7 @@ from topoopt.transformers import (
     left_out,
     published_layouts,
     search_configurations,
+    untried_schedule,
     usual_batch,
     usual_framework,
     usual_precision,
@@ -75,6 +76,7 @@ def search(
     published, others = published_layouts(answer), left_out(answer.request)
     assumed = assumed_by(words, request.system, request.accelerators, "bandwidth")
     answer = replace(answer, top=top, variants=variants, published=published, not_searched=others)
+    answer = replace(answer, **untried_schedule(answer))
     return replace(answer, cluster=cluster, assumed=assumed)
 
 
