@@ -21,8 +21,8 @@ class Figures(NamedTuple):
 
 
 LIMITS = Figures(
-    core_code_lines=79_440,
-    lines=153_390,
+    core_code_lines=79_530,
+    lines=153_520,
     files=732,
     imported_by_one_file_percent=16.62,
     private_called_once_percent=23.99,

@@ -84,7 +84,7 @@ SLOWER = (4.0, 16.0)
 """Slow-downs of the network at which configurations are ranked, too: some may win where links are shared or relay."""
 ACCELERATOR_BPS = tuple(3.125e9 * 2**k for k in range(9))
 """Bandwidths per accelerator of one switch, up to 800 Gb/s, whose fastest configurations are laid out on every network:
-what is the fastest with few ports is then tried with more of them."""
+those that win with few ports are then tried with more of them."""
 DIVERSE = ("tp", "pp", "dp", "cp", "ep")
 """Fields in which configurations agree that would be wired alike; the fastest of them represents all."""
 MOST_SIMULATED = 6_000_000
@@ -134,8 +134,9 @@ def _job_of(request: JobRequest, on_progress: Progress) -> Job:
     times_s = weighed(system), *map(weighed, slower)
     places = diverse(ranked.table, times_s, training.candidates or CANDIDATES)
     if not training.candidates:
-        usual = [weighed(replace(system, network_bandwidth_bps=bps)) for bps in ACCELERATOR_BPS]
-        places += _first_elsewhere(ranked.table, times_s[0], usual, places)
+        usual = (weighed(replace(system, network_bandwidth_bps=bps)) for bps in ACCELERATOR_BPS)
+        for column in usual:
+            places += _unlike(ranked.table, places, int(column.argmin()))
     lay_out = partial(_layouts, training, system, calibration, ranked, loads)
     layouts: list[Layout] = []
     for index, place in enumerate(places):
@@ -216,17 +217,11 @@ def diverse(table: ConfigurationTable, times_s: tuple[Floats, ...], most: int) -
     return sorted(places, key=lambda place: float(times_s[0][place]))
 
 
-def _first_elsewhere(
-    table: ConfigurationTable, times_s: Floats, elsewhere: Iterable[Floats], chosen: Sequence[int]
-) -> list[int]:
-    """Return the fastest configuration by each of the times elsewhere, where none has its degrees yet."""
-    keys = np.stack([getattr(table, name) for name in DIVERSE], axis=1)
-    places = list(chosen)
-    for column in elsewhere:
-        alike = np.flatnonzero((keys == keys[column.argmin()]).all(axis=1))
-        if not np.isin(places, alike).any():
-            places.append(int(alike[times_s[alike].argmin()]))
-    return places[len(chosen) :]
+def _unlike(table: ConfigurationTable, places: Sequence[int], place: int) -> list[int]:
+    """Return the place, if its degrees and micro-batches are those of no other place."""
+    rows = np.stack([getattr(table, name) for name in (*DIVERSE, "vpp", "micro_batch")], axis=1)
+    alike = np.equal(rows[list(places)], rows[place]).all(axis=1)
+    return [] if alike.any() else [place]
 
 
 def _fewest_hops(cluster: ClusterSpec) -> float:

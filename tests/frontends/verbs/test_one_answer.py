@@ -185,13 +185,13 @@ def test_training_of_a_step_of_rl_is_the_estimate_of_its_configuration() -> None
 def test_a_fat_tree_carries_a_job_alike_in_a_cluster_and_in_a_comparison(tmp_path: Path) -> None:
     """Over all paths by default; hashed to one path each, connections meet on links and take longer."""
     trace = tmp_path / "trace.csv"
-    trace.write_text("id,model,servers,arrival_s,iterations\nalone,candle,16,0,5\n")
+    trace.write_text("id,model,servers,arrival_s,iterations\nalone,dlrm,16,0,5\n")
 
     def times(paths: str) -> dict[str, float]:
         answer = topoopt.cluster.run(trace, servers=16, fabrics=["fat-tree"], paths=paths, **PORTS)
         return {run.variant: run.iteration_time_s.mean for run in answer.fabrics}
 
-    compared = topoopt.compare("candle", servers=16, fabrics=["fat-tree"], simulator="flow", **PORTS)
+    compared = topoopt.compare("dlrm", servers=16, fabrics=["fat-tree"], simulator="flow", **PORTS)
     known = {row.variant: row.outcome.iteration_time_s for row in compared.fabrics[1:]}
     spread = times("spread")
     assert spread == pytest.approx(known, rel=0.012)

@@ -13,7 +13,7 @@ from topoopt.frontends.web.question import Question, request_of_question
 from topoopt.jobs import Job, job_traffic
 from topoopt.pricing import pricing_of
 from topoopt.routing import Fabric
-from topoopt.search import baseline_fabric, few_strategies, job_of, ringed, simulated
+from topoopt.search import baseline_fabric, few_strategies, job_of, jobs_in_microbatches, ringed, simulated
 from topoopt.workloads.strategy import ParallelStrategy
 
 SPLITS = ("proportional", "by-group-but-one", "by-group-but-two", "by-group")
@@ -24,13 +24,18 @@ SEED = 0
 def simulated_times(question: Question) -> dict[str, float]:
     """Return by rule the simulated iteration of the best of the strategies that the studio estimates."""
     job = job_of(request_of_question(question))
+    cut = [
+        replace(job, settings=replace(job.settings, microbatches=count))
+        for count in jobs_in_microbatches(job)
+    ]
     rules, _ = fabric_rules(job.cluster, pricing_of())
     strategies = tuple(few_strategies(job).values())
     times_s = {
         rule.key: min(
-            simulated(job, one, ringed(job, one, fabric, SEED)).iteration_time_s
+            simulated(other, one, ringed(other, one, fabric, SEED)).iteration_time_s
+            for other in cut
             for one in strategies
-            for fabric in _fabrics(job, one, rule)
+            for fabric in _fabrics(other, one, rule)
         )
         for rule in rules
         if not rule.network.timed_as

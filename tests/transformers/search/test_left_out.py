@@ -119,7 +119,7 @@ def test_every_remedy_mends_its_cause(model: str, words: dict[str, Any]) -> None
     [("gpt-oss-120b", {}, True), ("gpt-oss-120b", {"any_schedule": True}, False), ("llama3-8b", {}, False)],
 )
 def test_a_faster_schedule_that_is_not_searched_is_named(
-    model: str, words: dict[str, bool], faster: bool
+    model: str, words: dict[str, Any], faster: bool
 ) -> None:
     found = topoopt.llm.search(model, accelerators=64, accelerator="h100", top=1, **words)
     assert bool(found.untried) is faster

@@ -1,4 +1,4 @@
-"""What a search excludes: published configurations, with the rule and the option that includes each; and schedules."""
+"""Exclusions of a search: published configurations, with the rule and the option that includes each; and schedules."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
@@ -8,6 +8,7 @@ from topoopt.base.errors import InvalidInput
 from topoopt.base.units import format_memory, format_time
 from topoopt.catalog import accelerators, find_accelerator
 from topoopt.jobs import layout_name
+from topoopt.schema.words import as_flag
 from topoopt.transformers.configuration import Configuration, recomputation_bits
 from topoopt.transformers.configuration_check import check_configuration
 from topoopt.transformers.configuration_table import configuration_table
@@ -102,7 +103,7 @@ def untried_words(untried: str, untried_time_s: float, time_s: float) -> str:
     if not untried:
         return ""
     gain = untried_time_s / time_s - 1
-    return f"{untried}: {format_time(untried_time_s)} in closed form, {gain:.0%}; try it with --any-schedule"
+    return f"{untried}: {format_time(untried_time_s)} in closed form, {gain:.0%}; try it with {as_flag('any_schedule')}"
 
 
 def _near(reasons: _Reasons, row: Publication) -> None:
