@@ -21,8 +21,8 @@ class Figures(NamedTuple):
 
 
 LIMITS = Figures(
-    core_code_lines=79_530,
-    lines=153_520,
+    core_code_lines=79_540,
+    lines=153_540,
     files=732,
     imported_by_one_file_percent=16.62,
     private_called_once_percent=23.99,

@@ -83,6 +83,23 @@ def test_an_interrupted_search_keeps_the_best_so_far(job: Job, monkeypatch: pyte
     assert [layout["iteration_time_s"] is None for layout in layouts] == [False, False, True]
 
 
+@pytest.mark.parametrize("step", ["best_candidate", "best_of_pool", "compare_job", "rivals"])
+def test_an_interrupt_after_the_search_keeps_its_plan(
+    job: Job, plan: Plan, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    def interrupted(*_: object, **words: object) -> object:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(planner, step, interrupted)
+    kept = make_plan(job, OPTIONS, fabrics=("ideal-switch", "torus"))
+    assert kept.search.stopped_because == "interrupted"
+    assert kept.iteration_time_s == pytest.approx(plan.iteration_time_s, rel=0.05)
+    assert [name for name, _ in kept.skipped_fabrics] == (
+        [] if step == "rivals" else ["ideal-switch", "torus"]
+    )
+    assert plan_from_mapping(plan_to_mapping(kept)).iteration_time_s == kept.iteration_time_s
+
+
 def test_of_a_large_job_what_cannot_win_is_left_out_and_the_rest_is_the_same(
     job: Job, plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:

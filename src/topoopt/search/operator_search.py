@@ -118,14 +118,17 @@ def search_operators(
     if job.cluster.servers > MANY:
         forget_problems()
     large = job.cluster.servers > LARGEST_FOR_ALL
-    searched = in_threads(
-        lambda row: candidate_on(job, row.strategy, row.fabric, row.rules or options.rules, options.seed),
-        (chains.best,) if large else chains.answers,
-    )
-    times_s = tuple(row.time_s for row in told(searched, found))
-    because, convergence = chains.best.stopped_because, chains.best.convergence
-    if because != "interrupted":
-        searched += told(_on_all_wirings(job, options, [*searched, *starts]), found)
+    because, convergence, searched = chains.best.stopped_because, chains.best.convergence, list[Candidate]()
+    try:
+        searched = in_threads(
+            lambda row: candidate_on(job, row.strategy, row.fabric, row.rules or options.rules, options.seed),
+            (chains.best,) if large else chains.answers,
+        )
+        times_s = tuple(row.time_s for row in told(searched, found))
+        if because != "interrupted":
+            searched += told(_on_all_wirings(job, options, [*searched, *starts]), found)
+    except KeyboardInterrupt:  # the starts, and what was simulated, are kept
+        because, times_s = "interrupted", tuple(row.time_s for row in searched)
     return starts, searched, SearchRecord(chains.proposals, because, times_s, convergence, chains.cpu_s)
 
 

@@ -58,7 +58,7 @@ from topoopt.search.gradient_buckets import as_asked, settled, tried_elsewhere
 from topoopt.search.microbatches import cut_strategies, for_search, is_small
 from topoopt.search.operator_search import Draft, Found, drafts_for, search_operators, told
 from topoopt.search.options import SearchOptions
-from topoopt.search.rival_wirings import best_of_pool, preference_s, rivals, settled_answer
+from topoopt.search.rival_wirings import best_of_pool, preference_s, rivals, settled_answer, unsettled_answer
 from topoopt.simulation import AtLeast
 from topoopt.transformers import weighed_s
 from topoopt.workloads import ParallelStrategy, Traffic
@@ -125,8 +125,11 @@ def wire_layouts(
     cpu_s = time.process_time() - began
     record = SearchRecord(wired, because, tuple(times_s), tuple(convergence), cpu_s, tuple(left_out))
     assert first is not None
-    if because != INTERRUPTED:
-        chosen = [recommended(job, [*chosen, *_on_other_wirings(job, chosen[0], options)])]
+    try:
+        if because != INTERRUPTED:
+            chosen = [recommended(job, [*chosen, *_on_other_wirings(job, chosen[0], options)])]
+    except KeyboardInterrupt:
+        record = replace(record, stopped_because=INTERRUPTED)
     return [first], chosen, record
 
 
@@ -215,24 +218,26 @@ def make_plan(
     table = pricing_of() if prices is None else prices
     sizes = sizes_beside(job, names, table)
     starts, searched, record = SEARCHES[job.work.kind](job, options, on_progress, drafts_for(on_draft))
-    cables = () if record.stopped_because == INTERRUPTED else _wirings_beside(job, names, options)
-    unnamed = sizes_beside(job, cables, table)
-    best, looked_at = best_candidate(job, [*searched, *starts], balance=options.balance)
-    searched_for, answer = job, best_of_pool(job, asked, settled_answer(job, asked, best), options)
-    beside, tried = tried_elsewhere(answer.job, answer.gradients)
-    fidelity = Fidelity(options=options_of(asked), tried=tried)
+    unnamed = sizes_beside(job, _wirings_beside(job, names, options), table)
+    searched_for, looked_at, answer = job, [*searched, *starts], None
+    baselines, skipped = tuple[Baseline, ...](), tuple((size.label, INTERRUPTED) for size in sizes)
     try:
+        best, looked_at = best_candidate(job, looked_at, balance=options.balance)
+        if record.stopped_because == INTERRUPTED:
+            raise KeyboardInterrupt  # nothing more is tried, and no other network
+        answer = best_of_pool(job, asked, settled_answer(job, asked, best), options)
+        beside, tried = tried_elsewhere(answer.job, answer.gradients)
+        fidelity = Fidelity(options=options_of(asked), tried=tried)
         known = starts[0].strategy, answer.candidate.strategy
         baselines, skipped = compare_job(
             beside, options, (*sizes, *unnamed), table, known, on_progress, fidelity
         )
-    except KeyboardInterrupt:  # the plan itself is whole
-        baselines, skipped = (), tuple((size.label, INTERRUPTED) for size in sizes)
+        if options.any_wiring:
+            others = rivals(searched_for, asked, answer, looked_at, baselines, options)
+            answer = min((answer, *others), key=preference_s)
+    except KeyboardInterrupt:  # everything found so far is kept
+        answer = answer or unsettled_answer(job, recommended(job, looked_at))
         record = replace(record, stopped_because=INTERRUPTED)
-    if options.any_wiring:
-        answer = min(
-            (answer, *rivals(searched_for, asked, answer, looked_at, baselines, options)), key=preference_s
-        )
     hidden = {size.label for size in unnamed}
     baselines = tuple(row for row in baselines if row.label not in hidden)
     skipped = tuple(row for row in skipped if row[0] not in hidden)

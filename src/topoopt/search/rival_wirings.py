@@ -69,6 +69,11 @@ def settled_answer(job: Job, asked: Job, candidate: Candidate) -> SettledAnswer:
     return SettledAnswer(*with_gradients_settled(job, asked, candidate))
 
 
+def unsettled_answer(job: Job, candidate: Candidate) -> SettledAnswer:
+    """Return the candidate with the default buckets and micro-batches."""
+    return SettledAnswer(replace(job, settings=job.settings.as_run), candidate.whole(), GradientChoice())
+
+
 def preference_s(answer: SettledAnswer) -> float:
     """Return the time by which answers are compared: strides win ties, since they are the easiest to wire."""
     row = answer.candidate

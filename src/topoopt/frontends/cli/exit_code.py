@@ -44,8 +44,10 @@ def exit_code_of(error: BaseException) -> int:
 
 
 def was_interrupted(error: BaseException) -> bool:
-    """Return whether an error is Ctrl-C, also inside compiled code."""
-    return isinstance(error, KeyboardInterrupt | typer.Abort) or _came_inside_a_kernel(error)
+    """Return whether an error is Ctrl-C, or was made of one by compiled code or NumPy."""
+    if isinstance(error, KeyboardInterrupt | typer.Abort):
+        return True
+    return error.__cause__ is not None and was_interrupted(error.__cause__)
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -58,14 +60,6 @@ def _say(message: str, code: int) -> int:
     line = str(TopoOptError(message))  # in one line, and cut
     print(line if code == INTERRUPTED else f"error: {line}", file=sys.stderr)
     return code
-
-
-def _came_inside_a_kernel(error: BaseException) -> bool:
-    """Ctrl-C during compiled code comes out of it as a ``SystemError``."""
-    cause = error.__cause__
-    return isinstance(error, SystemError) and (
-        isinstance(cause, KeyboardInterrupt) or (cause is not None and _came_inside_a_kernel(cause))
-    )
 
 
 def _is_help(error: Exception) -> bool:

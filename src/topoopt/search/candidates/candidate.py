@@ -387,14 +387,17 @@ def routing_gap(fabric: Fabric, traffic: Traffic, result: SimResult, *, compute:
     """Compare the busiest link with the best routing of the same transfers beside the same rings.
 
     Loads are in seconds of link time; the rings' bytes stay where they are. On clusters of more than
-    :data:`LARGEST_FOR_ROUTING` servers, or without ``compute``, the optimum is not looked for, and its bound is 0.
+    :data:`LARGEST_FOR_ROUTING` servers, without ``compute`` or if interrupted, there is no optimum, and its bound is 0.
     """
     busiest = max_load_s(fabric.topology, result.link_bytes)
     if not compute or fabric.topology.servers > LARGEST_FOR_ROUTING:
         return RoutingGap(busiest, 0.0, False, "not computed")
     demand = traffic.mp_matrix()
     known = result.link_bytes if fabric.topology.servers > LARGEST_AFRESH else None
-    best = optimal_max_load(fabric.topology, demand, background(fabric, demand, result), known)
+    try:
+        best = optimal_max_load(fabric.topology, demand, background(fabric, demand, result), known)
+    except KeyboardInterrupt:
+        return RoutingGap(busiest, 0.0, False, "not computed")
     return RoutingGap(busiest, min(best.lower_bound_s, busiest), best.exact, best.method)
 
 
