@@ -97,8 +97,7 @@ def wire_layouts(
     began = time.process_time()
     first: Candidate | None = None
     chosen: list[Candidate] = []
-    times_s: list[float] = []
-    left_out: list[int] = []
+    times_s, left_out = list[float](), list[int]()
     convergence: list[tuple[int, float]] = []
     strategies, because, wired = job.work.choices(job.cluster.servers), "every layout tried", 0
     for index, strategy in enumerate(strategies):
@@ -244,6 +243,7 @@ def make_plan(
     job, best, gradients = answer.job, answer.candidate, answer.gradients
     least = iteration_bounds(job, best.strategy, best.result, as_asked(job, gradients))
     routing = routing_gap(best.fabric, job_traffic(job, best.strategy), best.result, compute=weigh_routes)
+    record = record if routing.method != INTERRUPTED else replace(record, stopped_because=INTERRUPTED)
     result = outcome(best.result)
     as_planned = rows_as_planned(job, best.strategy, best.fabric, result, sizes, table)
     return Plan(

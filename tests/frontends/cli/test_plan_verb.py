@@ -296,4 +296,5 @@ def test_ctrl_c_for_real(tmp_path: Path) -> None:
     assert "Traceback" not in errors
     for path in tmp_path.iterdir():
         assert path.name == "plan.json"
-        assert json.loads(path.read_text())["stopped_because"] == "interrupted"
+        ended = json.loads(path.read_text())["stopped_because"] != "interrupted"
+        assert ended == ("interrupted: the plan is in plan.json" in errors)

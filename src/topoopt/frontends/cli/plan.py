@@ -1,6 +1,7 @@
 """``topoopt plan``, ``compare`` and ``traffic``: plan of a job, comparison of fabrics, and traffic of the job."""
 
 import shlex
+import sys
 from collections.abc import Sequence
 from typing import Annotated, TypedDict
 
@@ -133,11 +134,17 @@ def plan(
         answer = topoopt.plan(source, on_progress=report, **beside, **how, **words)
     if out is not None:
         topoopt.write_plan(out, answer)
-    if as_json:
-        write_page(answer)
-        print_json(topoopt.plan_to_mapping(answer))
-    else:
-        show(answer, False, _next_steps(out))
+    try:
+        if as_json:
+            write_page(answer)
+            print_json(topoopt.plan_to_mapping(answer))
+        else:
+            show(answer, False, _next_steps(out))
+    except KeyboardInterrupt:
+        if out is None:
+            raise
+        print(f"interrupted: the plan is in {out}", file=sys.stderr)
+        raise Exit(INTERRUPTED) from None
     if answer.search.stopped_because == "interrupted":
         raise Exit(INTERRUPTED)
 

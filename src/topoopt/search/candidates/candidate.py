@@ -397,7 +397,7 @@ def routing_gap(fabric: Fabric, traffic: Traffic, result: SimResult, *, compute:
     try:
         best = optimal_max_load(fabric.topology, demand, background(fabric, demand, result), known)
     except KeyboardInterrupt:
-        return RoutingGap(busiest, 0.0, False, "not computed")
+        return RoutingGap(busiest, 0.0, False, "interrupted")
     return RoutingGap(busiest, min(best.lower_bound_s, busiest), best.exact, best.method)
 
 
