@@ -7,9 +7,10 @@ import pytest
 from tests.frontends.web.simulated import simulated_times
 from topoopt.frontends.web import StudioAnswer, answer_question, question_of
 
-NEAR = 0.12
-"""Of the simulated time. Of 5 models on 9 to 128 servers of 2 to 8 ports estimates are -7 to +9 % off; DLRM's on 64
-servers of 3 ports is +11 %, where exchanges of micro-batches overlap with computing, which estimates do not see."""
+NEAR = 0.1
+"""Of the simulated time. Of 5 models on 9 to 128 servers of 2 to 8 ports estimates are -7 to +9 % off."""
+OVERLAPPED = {("dlrm", 64, 3): 0.12}
+"""The same of +11 %, where exchanges of micro-batches overlap with computing, which estimates do not see."""
 APART = 0.05
 """Fabrics that differ by more are in the right order."""
 
@@ -37,10 +38,10 @@ def test_an_estimate_is_near_the_simulated_time_and_orders_fabrics_alike(
 ) -> None:
     question = question_of({"model": model, "servers": servers, "degree": degree, "bandwidth": "100Gbps"})
     guess_s = {row.rule: row.iteration_time_s for row in answer_question(question).fabrics}
-    known_s = simulated_times(question)
+    known_s, near = simulated_times(question), OVERLAPPED.get((model, servers, degree), NEAR)
     assert guess_s.keys() == known_s.keys()
     for rule, time_s in known_s.items():
-        assert guess_s[rule] == pytest.approx(time_s, rel=NEAR), rule
+        assert guess_s[rule] == pytest.approx(time_s, rel=near), rule
     for one, two in combinations(known_s, 2):
         if known_s[one] < (1 - APART) * known_s[two]:
             assert guess_s[one] < guess_s[two], (one, two)
