@@ -19,7 +19,7 @@ from topoopt.catalog import ClusterSpec
 from topoopt.jobs import AUTO_BUCKET, Job, JobSettings, operators_of
 from topoopt.search.options import LARGEST_FOR_ALL, MANY_STARTS, SearchOptions
 from topoopt.search.port_estimate import PortNetwork, port_problem
-from topoopt.search.proposals.mcmc import SearchProblem, evaluated_s, search_strategy
+from topoopt.search.proposals.mcmc import SearchProblem, busiest_server_s, evaluated_s, search_strategy
 from topoopt.search.proposals.problem_tables import MAX_CHANNEL_DEGREE
 from topoopt.search.starting_strategies import (
     DEGREES,
@@ -49,8 +49,11 @@ SHARPNESS = 200.0
 """Inverse of the relative slowdown that a chain accepts with probability 1/e."""
 NEXT_BEST = 4
 """Shapes of each network beside the best of its chain."""
+HOPELESS = 1.2
+"""Computation of a shape's busiest server over the best time so far above which its exchanges are not timed."""
 KEPT = 16
 """Pools that are kept."""
+_Made = tuple[ParallelStrategy, Ints, float]  # of a shape: its configuration, and seconds of its busiest server
 
 
 def strategy_pool(job: Job, options: SearchOptions) -> tuple[ParallelStrategy, ...]:
@@ -102,7 +105,7 @@ def _usual(job: Job) -> tuple[ParallelStrategy, ...]:
 
 def _searched(job: Job, problems: Sequence[SearchProblem], budget: int) -> tuple[ParallelStrategy, ...]:
     """Return the pool: the best of every network in turn, until there are enough."""
-    made: dict[Shape, tuple[ParallelStrategy, Ints]] = {}
+    made: dict[Shape, _Made] = {}
     descents = [_Descent(job, problem, made) for problem in problems]
     shapes, found = [plain_shape(job)], list[ParallelStrategy]()
     for descent in descents:
@@ -145,23 +148,24 @@ def refined(
 class _Descent:
     """Descent over shapes on one network, with the times of all that it tried; all networks share ``made``."""
 
-    def __init__(
-        self, job: Job, problem: SearchProblem, made: dict[Shape, tuple[ParallelStrategy, Ints]]
-    ) -> None:
+    def __init__(self, job: Job, problem: SearchProblem, made: dict[Shape, _Made]) -> None:
         self.job, self.problem, self.made = job, problem, made
         self.tried: dict[Shape, float] = {}
+        self.best_s = np.inf
 
     def time_s(self, shape: Shape) -> float:
-        """Return the estimate of a shape; infinity where it does not fit in memory."""
+        """Return the estimate of a shape; infinity where it does not fit in memory or computes for far too long."""
         if shape not in self.tried:
             if shape not in self.made:
                 strategy = shape.of(self.job)
-                self.made[shape] = strategy, self.problem.config(strategy)
-            strategy, config = self.made[shape]
-            if not fits(self.job, strategy):
+                config = self.problem.config(strategy)
+                self.made[shape] = strategy, config, busiest_server_s(self.problem.arrays, config)
+            strategy, config, least_s = self.made[shape]
+            if least_s > HOPELESS * self.best_s or not fits(self.job, strategy):
                 return np.inf
             accelerators = self.job.cluster.accelerators_per_server
             self.tried[shape] = evaluated_s(self.problem.arrays, config, accelerators)
+            self.best_s = min(self.best_s, self.tried[shape])
         return self.tried[shape]
 
     def from_(self, first: Shape, step: int = 1) -> Shape:

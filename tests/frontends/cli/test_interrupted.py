@@ -1,5 +1,7 @@
 """Ctrl-C is one line and exit code 130, whatever it interrupts."""
 
+import os
+import pty
 import signal
 import subprocess
 import sys
@@ -124,6 +126,26 @@ def test_at_a_bad_moment_in_a_process_of_its_own(tmp_path: Path, moment: str) ->
     command = [sys.executable, "-m", "interrupted_command"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (130, "interrupted: nothing was written\n")
+
+
+def test_a_terminal_sees_it_acknowledged_and_a_second_one_discards(tmp_path: Path) -> None:
+    (tmp_path / "interrupted_twice.py").write_text(
+        "import os, signal, sys, time\nfrom topoopt.frontends.cli import main, program\n"
+        "def run(words):\n"
+        "    try:\n        os.kill(os.getpid(), signal.SIGINT)\n        time.sleep(10)\n"
+        "    except KeyboardInterrupt:\n"
+        "        print('keeping')\n        os.kill(os.getpid(), signal.SIGINT)\n        time.sleep(10)\n"
+        "    raise AssertionError('an interrupt was lost')\n"
+        "program.run = run\nsys.exit(main())\n"
+    )
+    ours, terminal = pty.openpty()
+    command = [sys.executable, "-m", "interrupted_twice"]
+    done = subprocess.run(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=terminal, text=True, check=False)
+    shown = os.read(ours, 1000).replace(b"\r\n", b"\n")
+    os.close(ours)
+    os.close(terminal)
+    assert (done.returncode, done.stdout) == (130, "keeping\n")
+    assert shown == interrupt.ACKNOWLEDGED + interrupt.DISCARDED
 
 
 def test_a_plan_is_kept_if_the_other_networks_are_interrupted(

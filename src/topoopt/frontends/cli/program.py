@@ -17,12 +17,14 @@ from typing import Annotated
 import typer
 
 from topoopt.base.answers import __version__
-from topoopt.frontends.cli.exit_code import exit_code_of
+from topoopt.frontends.cli.exit_code import INTERRUPTED, exit_code_of
 from topoopt.frontends.cli.verbs import PROGRAM, check_words, completed, group
 from topoopt.schema.words import IGNORED_SETTINGS, SETTINGS_VARIABLE
 
 GLUE = PurePath("numba", "core", "serialize.py").parts
 AGAIN_S = 0.01
+ACKNOWLEDGED = b"\r\x1b[Kstopping with the best so far; Ctrl-C again to discard it\n"  # over the line of progress
+DISCARDED = b"\r\x1b[Kstopped at once: what was not yet written is discarded\n"
 OWN_VERBS: Mapping[str, str] = MappingProxyType(
     {
         "plan": "Optimize parallelization strategy, topology and routing together, and compare with other networks.",
@@ -112,15 +114,30 @@ def interrupt_when_safe() -> None:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Raise the interrupt, acknowledged on a terminal, where a second Ctrl-C discards what the first one keeps."""
+    if number == signal.SIGINT and sys.stderr.isatty():
+        os.write(sys.stderr.fileno(), ACKNOWLEDGED)
+        signal.signal(signal.SIGINT, _discard)
+    _raise_outside_glue(KeyboardInterrupt(), frame)
+
+
+def _discard(number: int, frame: FrameType | None) -> None:
+    if number == signal.SIGINT:
+        os.write(sys.stderr.fileno(), DISCARDED)
+        signal.signal(signal.SIGALRM, _discard)
+    _raise_outside_glue(SystemExit(INTERRUPTED), frame)
+
+
+def _raise_outside_glue(error: BaseException, frame: FrameType | None) -> None:
     if frame is not None and PurePath(frame.f_code.co_filename).parts[-len(GLUE) :] == GLUE:
         signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
     else:
-        raise KeyboardInterrupt
+        raise error
 
 
 def _raise_again(lost: "sys.UnraisableHookArgs") -> None:
     """Re-raise an interrupt that could not propagate, such as during the deletion of an object."""
-    if issubclass(lost.exc_type, KeyboardInterrupt):
+    if issubclass(lost.exc_type, KeyboardInterrupt | SystemExit):
         signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
     else:
         sys.__unraisablehook__(lost)

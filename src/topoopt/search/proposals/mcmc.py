@@ -19,7 +19,7 @@ from topoopt.finder import FinderRules
 from topoopt.jobs import Job, operators_of
 from topoopt.routing import Fabric, all_pair_links, next_links, pair_links
 from topoopt.search.proposals import problem_tables as tables
-from topoopt.search.proposals.arrays import Problem, State, new_state
+from topoopt.search.proposals.arrays import BACKWARD_S, FORWARD_S, Problem, State, new_state
 from topoopt.search.proposals.mcmc_kernel import run_chain
 from topoopt.search.proposals.problem_tables import coin_of_link, is_shiftable, link_of_coin
 from topoopt.search.proposals.timeline_kernel import walk_fan_out
@@ -219,6 +219,16 @@ def config_of(divisors: Ints, strategy: ParallelStrategy) -> Ints:
 def evaluated_s(arrays: Problem, config: Ints, accelerators: int) -> float:
     """Return the kernel's estimate of a configuration, in seconds; ``accelerators`` is the number in a server."""
     return _filled_s(arrays, new_state(arrays, config, accelerators))
+
+
+def busiest_server_s(arrays: Problem, config: Ints) -> float:
+    """Return the seconds for which a configuration keeps its busiest server computing: less than any estimate."""
+    servers, work = arrays.servers, np.zeros(arrays.servers)
+    seconds = arrays.cost[np.arange(len(config)), config[:, 0], config[:, 1]][:, [FORWARD_S, BACKWARD_S]].sum(axis=1)
+    parts = arrays.divisors[config[:, 0]] * arrays.divisors[config[:, 1]]
+    for start, count, one in zip(config[:, 3].tolist(), parts.tolist(), seconds.tolist(), strict=True):
+        work[start :: servers // count][:count] += one
+    return float(work.max())
 
 
 def _filled_s(arrays: Problem, state: State) -> float:
