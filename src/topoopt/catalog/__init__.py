@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from topoopt.catalog.networks import PUBLISHED_IDEAL_OVER_TOPOOPT as PUBLISHED_IDEAL_OVER_TOPOOPT
     from topoopt.catalog.networks import Network as Network
     from topoopt.catalog.networks import Sizing as Sizing
+    from topoopt.catalog.networks import check_networks as check_networks
     from topoopt.catalog.networks import compared_by as compared_by
     from topoopt.catalog.networks import labeled as labeled
     from topoopt.catalog.networks import networks_of as networks_of

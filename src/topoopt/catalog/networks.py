@@ -6,11 +6,12 @@ when a name is first looked up, so that the packages below a fabric's parts (wir
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from topoopt.base.errors import InvalidInput, check_known, refuse_repeated
 from topoopt.base.plugins import NETWORKS as GROUP
 from topoopt.base.plugins import with_added
 from topoopt.schema.words import TEXT_LISTS
@@ -21,6 +22,8 @@ IDEAL_SWITCH = "ideal-switch"
 """One switch with a port for every interface: the least time that a network of switches can take."""
 PUBLISHED_IDEAL_OVER_TOPOOPT = 3.2
 """TopoOpt's bandwidth over that of a fat-tree of equal cost (NSDI 2023, Fig. 10: Ideal / TopoOpt)."""
+DESCRIBED = "topoopt.finder.described_network"
+"""Module of the networks that are not in the registry; it stands on packages above this one."""
 DEFAULT_LATENCY_S = 1e-6
 """Latency of one link."""
 
@@ -68,6 +71,11 @@ class Sizing:
     def label(self) -> str:
         """The fabric, with the variant in parentheses."""
         return labeled(self.fabric, self.variant)
+
+
+def is_described(name: str) -> bool:
+    """Return whether the name of a fabric is that of a graph file, or a fabric with settings: ``torus:twisted=1``."""
+    return "/" in name or "." in name or "=" in name
 
 
 def labeled(fabric: str, variant: str) -> str:
@@ -207,7 +215,13 @@ class Networks(Mapping[str, Network]):
         return self._found
 
     def __getitem__(self, name: str) -> Network:
+        if name not in self._all() and is_described(name):
+            found: Network = importlib.import_module(DESCRIBED).described_network(name)
+            return found
         return self._all()[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._all() or is_described(str(name))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._all())
@@ -265,6 +279,23 @@ RULES: Mapping[str, Rule] = {
 def networks_of(verb: str) -> tuple[str, ...]:
     """Return the names of the networks that a verb accepts."""
     return tuple(one.name for one in NETWORKS.values() if RULES[verb].accepts(one))
+
+
+def check_networks(kind: str, names: Sequence[str], verb: str, *more: str) -> None:
+    """Refuse names of which one is no network of the verb, no graph file and no fabric with settings.
+
+    Raises
+    ------
+    InvalidInput
+        With the nearest names, what is wrong with a file or a setting, or the name that is given twice.
+    """
+    refuse_repeated(kind, names)
+    for name in names:
+        if not is_described(name):
+            check_known(kind, name, (*more, *networks_of(verb)))
+        elif not RULES[verb].accepts(NETWORKS[name]):
+            known = ", ".join(networks_of(verb))
+            raise InvalidInput(f"{kind}: {verb} cannot use {name}; known here: {known}")
 
 
 def compared_by(verb: str) -> tuple[str, ...]:

@@ -6,8 +6,16 @@ from functools import partial
 
 import numpy as np
 
-from topoopt.base.errors import Infeasible, InvalidInput, check_known
-from topoopt.catalog import NETWORKS, NetworkRow, Sizing, Table, compare, compared_by, networks_of
+from topoopt.base.errors import Infeasible, InvalidInput
+from topoopt.catalog import (
+    NETWORKS,
+    NetworkRow,
+    Sizing,
+    Table,
+    check_networks,
+    compare,
+    compared_by,
+)
 from topoopt.clusters.cluster_state import MakePlan, dedicated_plan, sharing_plan
 from topoopt.clusters.job_shape import JobShape, shape_of
 from topoopt.clusters.pace import IterationTimes, JobPlan, Pace, PlacedJob
@@ -174,7 +182,7 @@ def _makers(name: str, settings: ClusterSettings) -> list[tuple[str, Callable[[]
     """Return builders of all fabrics with this name, each with its label."""
     if name in DEDICATED:
         return [(name, partial(_dedicated, name, settings))]
-    check_known("fabric", name, networks_of("cluster"))
+    check_networks("fabric", (name,), "cluster")
     return [(rule.label, partial(_sharing, rule, settings)) for rule in NETWORKS[name].sizings]
 
 

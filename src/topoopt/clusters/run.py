@@ -16,8 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 
 from topoopt.base.answers import Progress, Provenance, silent
-from topoopt.base.errors import check_known
-from topoopt.catalog import compared_by, networks_of
+from topoopt.catalog import check_networks, compared_by
 from topoopt.clusters.cluster_state import ActiveJob, ClusterState, Prepared, WaitingJob, reference_time_s
 from topoopt.clusters.fabrics import CourseFabric, buildable_fabrics
 from topoopt.clusters.job_shape import JobShape, shape_of
@@ -73,8 +72,7 @@ def run_cluster(
         If no optical switch is large enough.
     """
     fabrics = compared_by("cluster") if fabrics is None else fabrics
-    for name in fabrics:
-        check_known("fabric", name, networks_of("cluster"))
+    check_networks("fabric", fabrics, "cluster")
     check_several(trace)
     check_models(trace)
     check_fits(trace, settings.logical.servers)

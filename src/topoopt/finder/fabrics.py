@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from topoopt.base.errors import InvalidInput, check_known
-from topoopt.catalog import NETWORKS, OWN, Network, networks_of
+from topoopt.base.errors import InvalidInput
+from topoopt.catalog import NETWORKS, OWN, Network, check_networks
 from topoopt.finder.fabric_request import FabricRequest
 from topoopt.finder.named_wiring import is_wiring_file, named_wiring
 from topoopt.finder.rings import all_rings, lay_rings
@@ -80,7 +80,7 @@ def build_fabric(name: str, request: FabricRequest, job_servers: int = 0) -> Fab
     InvalidInput
         If there is no such fabric, it has no such setting, or it is too small for the job.
     """
-    check_known("fabric", name, networks_of("simulate"))
+    check_networks("fabric", (name,), "simulate")
     if request.servers < job_servers:
         raise InvalidInput(
             f"fabric {name}: {request.servers} servers are too few for a job of {job_servers}; "

@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from topoopt.pricing.feasibility import realize_optical as realize_optical
     from topoopt.pricing.feasibility import realize_regions as realize_regions
     from topoopt.pricing.feasibility import realize_switches as realize_switches
+    from topoopt.pricing.graph_switches import GraphPorts as GraphPorts
+    from topoopt.pricing.graph_switches import parts_of_graph as parts_of_graph
     from topoopt.pricing.offer import Offer as Offer
     from topoopt.pricing.offer import PricedNetwork as PricedNetwork
     from topoopt.pricing.offer import Purchase as Purchase

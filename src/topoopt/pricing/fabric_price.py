@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from topoopt.base.errors import Infeasible, InvalidInput, check_known
-from topoopt.catalog import NETWORKS, optical_switches
+from topoopt.catalog import NETWORKS, Network, optical_switches
 from topoopt.pricing.fabric_options import Accounting, FabricOptions
 from topoopt.pricing.feasibility import USUAL_CABLING, Realization, Site
 from topoopt.pricing.part_counts import Buying, Cabling, Counted, Interfaces, least_shards
@@ -57,13 +57,13 @@ def price_of_fabric(name: str) -> FabricPrice:
     InvalidInput
         If there is no such fabric.
     """
-    check_known("fabric", name, NETWORKS)
-    return _price(name)
+    check_known("fabric", name, (name,) if name in NETWORKS else NETWORKS)
+    return _price(NETWORKS[name])
 
 
 @cache
-def _price(name: str) -> FabricPrice:
-    found: FabricPrice = NETWORKS[name].price()
+def _price(network: Network) -> FabricPrice:
+    found: FabricPrice = network.price()
     return found
 
 

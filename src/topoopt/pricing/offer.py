@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from topoopt.base.answers import fields_of
-from topoopt.base.errors import InvalidInput, check_known
-from topoopt.catalog import NETWORKS, OWN, ClusterSpec, Table, compare
+from topoopt.base.errors import InvalidInput
+from topoopt.catalog import NETWORKS, OWN, ClusterSpec, Table, check_networks, compare
 from topoopt.pricing.bill import Bill, bill_of_materials
 from topoopt.pricing.fabric_options import Accounting, FabricOptions
 from topoopt.pricing.fabric_price import check_fits_a_panel, realize
@@ -199,9 +199,8 @@ def _beside_own(offers: Iterable[Offer], network: PricedNetwork) -> Iterator[Off
 
 
 def _known(fabrics: Iterable[str]) -> tuple[str, ...]:
-    names = tuple(dict.fromkeys(fabrics))
-    for name in names:
-        check_known("fabrics", name, NETWORKS)
+    names = tuple(fabrics)
+    check_networks("fabrics", names, "cost")
     if not names:
         raise InvalidInput("fabrics: none leaves nothing to price; name one or more")
     return names

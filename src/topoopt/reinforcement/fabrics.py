@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from topoopt.base.answers import fields_of
-from topoopt.base.errors import Infeasible, InvalidInput, check_known
-from topoopt.catalog import NetworkRow, networks_of, optical_switches, reference_interfaces
+from topoopt.base.errors import Infeasible, InvalidInput
+from topoopt.catalog import NetworkRow, check_networks, optical_switches, reference_interfaces
 from topoopt.finder import FabricRequest, FinderRules, build_fabric, find_topology, layout_splits
 from topoopt.reinforcement.phase_traffic import among, is_silent, parts_of, scaled, together
 from topoopt.routing import Fabric, lay_traffic, max_load_s
@@ -177,7 +177,7 @@ def fixed_fabric(name: str, servers: int, ports: Ports, traffics: Sequence[Traff
     InvalidInput
         For an unknown name, or if it does not fit servers and ports.
     """
-    check_known("fabric", name, networks_of("rl"))
+    check_networks("fabric", (name,), "rl")
     groups = tuple(dict.fromkeys(group.members for one in traffics for group in one.allreduce))
     request = FabricRequest(
         servers,

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from topoopt.base.errors import Infeasible, InvalidInput, check_known
-from topoopt.catalog import NETWORKS, OWN, compare, find_accelerator, networks_of
+from topoopt.base.errors import Infeasible, InvalidInput
+from topoopt.catalog import NETWORKS, OWN, check_networks, compare, find_accelerator
 from topoopt.inference import Parallelism
 from topoopt.pricing import OwnershipTerms, Pricing, known_price, ownership
 from topoopt.reinforcement.fabrics import (
@@ -204,8 +204,7 @@ def with_fabrics(
     InvalidInput, Infeasible
         For an unknown fabric, if all accelerators are in one server, or if no network can be built.
     """
-    for name in names:
-        check_known("fabric", name, networks_of("rl"))
+    check_networks("fabric", names, "rl")
     job = step.job
     per_server = job.system.accelerators_per_server
     places = Places(step.training_accelerators, step.rollout_accelerators, per_server, job.disjoint)

@@ -9,8 +9,7 @@ from operator import methodcaller
 import numpy as np
 
 from topoopt.base.answers import Progress, silent
-from topoopt.base.errors import check_known
-from topoopt.catalog import NETWORKS, ClusterSpec, Sizing, networks_of
+from topoopt.catalog import NETWORKS, ClusterSpec, Sizing, check_networks
 from topoopt.collectives import QUICKEST, RING
 from topoopt.finder import FabricRequest, build_fabric
 from topoopt.jobs import Job, TransformerWork, job_traffic
@@ -325,8 +324,7 @@ def check_fabrics(fabrics: tuple[str, ...]) -> None:
     InvalidInput
         With the nearest names.
     """
-    for fabric in fabrics:
-        check_known("fabric", fabric, networks_of("plan"))
+    check_networks("fabric", fabrics, "plan")
 
 
 def baseline_fabric(job: Job, rule: Sizing, prices: Pricing, seed: int, name: str | None = None) -> Fabric:

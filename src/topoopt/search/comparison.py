@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from topoopt.base.answers import Progress, silent
 from topoopt.base.errors import InvalidInput, check_known
-from topoopt.catalog import NETWORKS, OWN, compared_by, networks_of
+from topoopt.catalog import NETWORKS, OWN, check_networks, compared_by
 from topoopt.collectives import QUICKEST
 from topoopt.plans import Comparison, Outcome, Plan, compared_fabrics, with_ownership
 from topoopt.pricing import Pricing
@@ -106,8 +106,7 @@ def checked_fabrics(fabrics: Sequence[str] | None, levels: Sequence[str]) -> tup
     InvalidInput
         For an unknown name, or circuits that change among several simulators of which one cannot follow them.
     """
-    for name in fabrics or ():
-        check_known("fabric", name, (OWN, *networks_of("plan")))
+    check_networks("fabric", fabrics or (), "plan", OWN)
     others = None if fabrics is None else tuple(name for name in fabrics if name != OWN)
     changing = [name for name in others or () if NETWORKS[name].changes]
     if len(levels) > 1 and changing and "analytic" in levels:

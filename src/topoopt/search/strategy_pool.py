@@ -53,7 +53,9 @@ HOPELESS = 1.2
 """Computation of a shape's busiest server over the best time so far above which its exchanges are not timed."""
 KEPT = 16
 """Pools that are kept."""
-_Made = tuple[ParallelStrategy, Ints, float]  # of a shape: its configuration, and seconds of its busiest server
+_Made = tuple[
+    ParallelStrategy, Ints, float
+]  # of a shape: its configuration, and seconds of its busiest server
 
 
 def strategy_pool(job: Job, options: SearchOptions) -> tuple[ParallelStrategy, ...]:

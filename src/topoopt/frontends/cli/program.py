@@ -23,7 +23,9 @@ from topoopt.schema.words import IGNORED_SETTINGS, SETTINGS_VARIABLE
 
 GLUE = PurePath("numba", "core", "serialize.py").parts
 AGAIN_S = 0.01
-ACKNOWLEDGED = b"\r\x1b[Kstopping with the best so far; Ctrl-C again to discard it\n"  # over the line of progress
+ACKNOWLEDGED = (
+    b"\r\x1b[Kstopping with the best so far; Ctrl-C again to discard it\n"  # over the line of progress
+)
 DISCARDED = b"\r\x1b[Kstopped at once: what was not yet written is discarded\n"
 OWN_VERBS: Mapping[str, str] = MappingProxyType(
     {

@@ -11,7 +11,7 @@ from topoopt.base.answers import Progress, digest, fields_of, silent
 from topoopt.base.errors import InvalidInput, check_known
 from topoopt.base.units import parse_bandwidth, parse_delay, parse_time
 from topoopt.base.workers import start_compiling_ahead
-from topoopt.catalog import ClusterSpec, compared_by, networks_of
+from topoopt.catalog import ClusterSpec, check_networks, compared_by
 from topoopt.clusters import (
     CASSINI_TRACES,
     MIXED,
@@ -401,7 +401,7 @@ def _network(
                 words, word, f"the network {PRESET} has its own; leave it out, or give fabrics=[...]"
             )
         return cassini_24()
-    check_known("fabric", names[0], (PRESET, *networks_of("plan")))
+    check_networks("fabric", names[:1], "plan", PRESET)
     cluster = settings.cluster
     request = FabricRequest(
         cluster.servers,

@@ -8,7 +8,7 @@ from typing import Any
 from topoopt.base.errors import InvalidInput, TopoOptError, check_known
 from topoopt.base.limits import whole
 from topoopt.base.units import parse_bandwidth, parse_delay, parse_time
-from topoopt.catalog import ClusterSpec, compared_by, networks_of, reference_interfaces
+from topoopt.catalog import ClusterSpec, check_networks, compared_by, reference_interfaces
 from topoopt.frontends.verbs.llm.words import Transformer, model_of
 from topoopt.frontends.verbs.pricing import assumed_by, cluster_of, ownership_terms, pricing
 from topoopt.frontends.verbs.serving_cells import cells_of, words_of_a_cell
@@ -210,8 +210,7 @@ def _network(words: Mapping[str, Any], system: System, servers: int) -> NetworkQ
     names = tuple(dict.fromkeys(words.get("fabrics", compared_by("serving"))))
     if not names:
         raise InvalidInput("fabrics: expected at least one")
-    for name in names:
-        check_known("fabrics", name, networks_of("serving"))
+    check_networks("fabrics", names, "serving")
     pairing = words["pairing"]
     check_known("pairing", pairing, (FREE, *PAIRINGS))
     per_server = system.accelerators_per_server

@@ -224,7 +224,9 @@ def evaluated_s(arrays: Problem, config: Ints, accelerators: int) -> float:
 def busiest_server_s(arrays: Problem, config: Ints) -> float:
     """Return the seconds for which a configuration keeps its busiest server computing: less than any estimate."""
     servers, work = arrays.servers, np.zeros(arrays.servers)
-    seconds = arrays.cost[np.arange(len(config)), config[:, 0], config[:, 1]][:, [FORWARD_S, BACKWARD_S]].sum(axis=1)
+    seconds = arrays.cost[np.arange(len(config)), config[:, 0], config[:, 1]][:, [FORWARD_S, BACKWARD_S]].sum(
+        axis=1
+    )
     parts = arrays.divisors[config[:, 0]] * arrays.divisors[config[:, 1]]
     for start, count, one in zip(config[:, 3].tolist(), parts.tolist(), seconds.tolist(), strict=True):
         work[start :: servers // count][:count] += one

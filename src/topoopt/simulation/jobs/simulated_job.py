@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from topoopt.base.answers import fields_of
-from topoopt.base.errors import InvalidInput, check_known, unknown_name
+from topoopt.base.errors import InvalidInput, unknown_name
 from topoopt.base.limits import whole
-from topoopt.catalog import DEFAULT_LATENCY_S, NETWORKS, OWN, networks_of
+from topoopt.catalog import DEFAULT_LATENCY_S, NETWORKS, OWN, check_networks, networks_of
 from topoopt.collectives import collective_name
 from topoopt.finder import FabricRequest, FabricShape, build_fabric, cluster_of_wiring
 from topoopt.jobs import scale_up_bandwidth_bps
@@ -169,7 +169,7 @@ def named_fabric(
             raise InvalidInput(
                 f"{what}; name a fabric with fabric=NAME: {', '.join(networks_of('simulate'))}"
             )
-    check_known("fabric", name, networks_of("simulate"))
+    check_networks("fabric", (name,), "simulate")
     shape = _shape(name, choice, switches)
     needed = sum(job.graph.servers for job in jobs)
     servers = needed if choice.servers is None else choice.servers

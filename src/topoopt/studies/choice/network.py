@@ -7,9 +7,9 @@ from math import prod
 from typing import Any
 
 from topoopt.base.answers import fields_of
-from topoopt.base.errors import Infeasible, InvalidInput, TopoOptError, check_known, refuse_repeated
+from topoopt.base.errors import Infeasible, InvalidInput, TopoOptError, refuse_repeated
 from topoopt.base.units import format_bandwidth
-from topoopt.catalog import MOST_INTERFACES, NETWORKS, compared_by, networks_of
+from topoopt.catalog import MOST_INTERFACES, NETWORKS, check_networks, compared_by, networks_of
 from topoopt.pricing import (
     Iteration,
     NetworkPrice,
@@ -274,7 +274,7 @@ def network_grid(
                 f"fabrics: {fabric} has the bandwidth that the price of topoopt buys, and is no point of a grid; "
                 "a fat-tree without blocking is ideal-switch, one with 2:1 oversub-fat-tree"
             )
-        check_known("fabrics", fabric, networks_of("choose"))
+        check_networks("fabrics", (fabric,), "choose")
     for degree in degrees:
         if not 1 <= degree <= MOST_INTERFACES:
             raise InvalidInput(f"degrees: a server has 1..{MOST_INTERFACES} ports, got {degree}")

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from topoopt.topologies.wirings.answer import WiringAnswer as WiringAnswer
     from topoopt.topologies.wirings.answer import judged as judged
     from topoopt.topologies.wirings.file import check_bandwidth as check_bandwidth
+    from topoopt.topologies.wirings.file import read_fabric_graph as read_fabric_graph
     from topoopt.topologies.wirings.file import read_switched_graph as read_switched_graph
     from topoopt.topologies.wirings.file import read_wiring_file as read_wiring_file
     from topoopt.topologies.wirings.file import wiring_attributes as wiring_attributes

@@ -45,7 +45,7 @@ from topoopt.topologies.wirings.foreign_graph import (
 from topoopt.topologies.wirings.link_list import listed_graph, listed_wiring, refuse_parts
 from topoopt.topologies.wirings.ns3_topology import is_ns3_topology, ns3_graph
 from topoopt.topologies.wirings.patch_list import is_patch_list, patch_list_graph
-from topoopt.topologies.wirings.switched_graph import switched_topology
+from topoopt.topologies.wirings.switched_graph import of_whole_servers, switched_topology
 
 _MOST_NAMED = 4  # lines of a server's other cables
 SYNTAX = "node-link JSON"
@@ -150,12 +150,36 @@ def read_switched_graph(path: str | Path, usual_bps: float) -> Topology | None:
     InvalidInput
         As ``switched_topology``, with the name of the file.
     """
-    text = read_text(path)
     try:
-        document = parse_json(text, str(path), foreign=True) if text.lstrip().startswith(("{", "[")) else None
-        graph = foreign_graph(text, document, path)
+        graph = _graph_of_file(path)
     except InvalidInput:
         return None  # read_wiring_file says why
+    return _switched(graph, path, usual_bps)
+
+
+def read_fabric_graph(path: str | Path, usual_bps: float) -> Topology | None:
+    """Return the servers and switches of a graph file; None for one without switches.
+
+    Accelerators that say they are of one ``server`` are one node, without the switches inside it.
+
+    Raises
+    ------
+    InvalidInput
+        In one line, with file and line, if it is no graph file, and as ``switched_topology``.
+    """
+    return _switched(of_whole_servers(_graph_of_file(path)), path, usual_bps)
+
+
+def _graph_of_file(path: str | Path) -> ForeignGraph:
+    text, place = read_text(path), str(path)
+    try:
+        document = parse_json(text, place, foreign=True) if text.lstrip().startswith(("{", "[")) else None
+        return foreign_graph(text, document, path)
+    except InvalidInput as error:
+        raise InvalidInput(with_line(str(error), text, place)) from None
+
+
+def _switched(graph: ForeignGraph, path: str | Path, usual_bps: float) -> Topology | None:
     try:
         return switched_topology(graph, usual_bps, DEFAULT_LATENCY_S)
     except InvalidInput as error:

@@ -70,7 +70,7 @@ def ns3_graph(text: str) -> ForeignGraph:
     if switches:
         cables = _between_servers(rows, set(switches[inside:]), max(per_server, 1))
         if not cables:
-            return _switched(rows, nodes, frozenset(switches))
+            return _switched(rows, nodes, switches, per_server)
         rows, nodes = cables, outside
     named = tuple(ForeignNode("line 1", str(number)) for number in range(nodes))
     return ForeignGraph(SYNTAX, named, tuple(_ports(rows)), all_named=True)
@@ -86,9 +86,14 @@ def _row(number: int, line: str, nodes: int) -> _Row:
     return _Row(place, ends, round(parse_bandwidth(match[3], place)), match[4])
 
 
-def _switched(rows: Sequence[_Row], nodes: int, switches: frozenset[int]) -> ForeignGraph:
+def _switched(rows: Sequence[_Row], nodes: int, switches: Sequence[int], per_server: int) -> ForeignGraph:
+    """Return all nodes; accelerators of one server say which."""
+    said: dict[int, dict[str, object]] = {one: {"type": "switch"} for one in switches}
     named = (
-        ForeignNode("line 1", str(one), {"type": "switch"} if one in switches else {}) for one in range(nodes)
+        ForeignNode(
+            "line 1", str(one), said.get(one, {"server": one // per_server} if per_server > 1 else {})
+        )
+        for one in range(nodes)
     )
     links = (
         ForeignLink(row.place, (str(row.ends[0]), str(row.ends[1])), {"bandwidth_bps": row.rate_bps})

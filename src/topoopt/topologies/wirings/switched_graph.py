@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from math import gcd
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from topoopt.base.errors import InvalidInput
 from topoopt.topologies.topology import Topology, topology_from_arrays
-from topoopt.topologies.wirings.foreign_graph import ForeignGraph, bandwidth_of_each
+from topoopt.topologies.wirings.foreign_graph import ForeignGraph, ForeignNode, bandwidth_of_each
 
 _KINDS = ("type", "kind", "role", "node_type", "device", "device_type", "category", "class")
 _SWITCHES = re.compile(
@@ -22,12 +23,44 @@ _SWITCH_NAME = re.compile(
 MOST_PORTS = 4096
 """Ports of a link: its bandwidth as a multiple of the largest that divides all."""
 UNIT_BPS = 1e6
+MOST_INSIDE = 3
+"""Tiers of switches inside a server."""
 
 
 def is_switch(name: str, says: Mapping[str, Any]) -> bool:
     """Return whether a node forwards only: a switch, a router, a panel or a NIC, by its attributes or its name."""
     kinds = [value for word, value in says.items() if word.lower() in _KINDS and isinstance(value, str)]
     return any(_SWITCHES.fullmatch(kind.strip()) for kind in kinds) or bool(_SWITCH_NAME.fullmatch(name))
+
+
+def of_whole_servers(graph: ForeignGraph) -> ForeignGraph:
+    """Return a graph in which accelerators that say they are of one ``server`` are one node.
+
+    Switches, NICs and links inside a server are left out: what remains is the network between servers.
+    """
+    server = {node.name: f"server {node.says['server']}" for node in graph.nodes if "server" in node.says}
+    if not server:
+        return graph
+    says = {node.name: node.says for node in graph.nodes}
+    inside = dict(server)
+    for _ in range(MOST_INSIDE):  # a switch that joins parts of one server only is inside it
+        around: dict[str, set[str]] = {}
+        for link in graph.links:
+            for one, other in (link.ends, link.ends[::-1]):
+                around.setdefault(one, set()).add(inside.get(other, other))
+        found = {
+            name: next(iter(ends))
+            for name, ends in around.items()
+            if name not in inside and len(ends) == 1 and is_switch(name, says.get(name, {}))
+        }
+        if not found:
+            break
+        inside |= found
+    names = dict.fromkeys(inside.get(node.name, node.name) for node in graph.nodes)
+    nodes = tuple(ForeignNode(graph.syntax, name, says.get(name, {})) for name in names)
+    ends = [(link, tuple(inside.get(end, end) for end in link.ends)) for link in graph.links]
+    links = tuple(replace(link, ends=(a, b)) for link, (a, b) in ends if a != b)
+    return replace(graph, nodes=nodes, links=links)
 
 
 def switched_topology(graph: ForeignGraph, usual_bps: float, latency_s: float) -> Topology | None:

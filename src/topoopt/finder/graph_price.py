@@ -1,0 +1,64 @@
+"""The price of a fabric by its graph: a switch for each switch, modules and fiber for each cable."""
+
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+
+from topoopt.base.units import format_bandwidth
+from topoopt.pricing import (
+    Buying,
+    Counted,
+    FabricPrice,
+    GraphPorts,
+    Interfaces,
+    Realization,
+    Site,
+    parts_of_graph,
+)
+from topoopt.topologies import Topology
+
+
+def graph_price(wire: Callable[..., Topology], plane_ports: int | None = None) -> FabricPrice:
+    """Return the price of the graph that a function of servers, ports and bandwidth makes, switch by switch.
+
+    Parameters
+    ----------
+    wire : function of (servers, ports per server, bandwidth of a port) to Topology
+    plane_ports : int, optional
+        Ports of a server on one of equal planes, of which there are enough for all ports; by default one has all.
+    """
+
+    def ports(size: Interfaces) -> GraphPorts:
+        on_one = plane_ports or size.degree
+        graph = wire(size.servers, on_one, size.bandwidth_bps)
+        return ports_of(graph, -(-size.degree // on_one))
+
+    def count(buying: Buying) -> Counted:
+        return parts_of_graph(buying, ports(buying.interfaces))
+
+    def realize(site: Site) -> Realization:
+        found = ports(site.interfaces)
+        rows = ", ".join(f"{count} with {cables}" for cables, count in sorted(found.switches.items()))
+        speed = format_bandwidth(site.interfaces.bandwidth_bps)
+        return Realization(site.fabric, remarks=(f"switches by their cables of {speed}: {rows}",))
+
+    return FabricPrice(count=count, realize=realize)
+
+
+def ports_of(graph: Topology, planes: int = 1) -> GraphPorts:
+    """Return the ends of the cables of equal graphs, at their switches and their servers."""
+    ends = np.bincount(graph.src, graph.ports, graph.nodes).astype(np.int64)
+    at_switches = Counter(ends[graph.servers :].tolist())
+    switches = {cables: planes * count for cables, count in at_switches.items() if cables}
+    return GraphPorts(switches, planes * int(ends[: graph.servers].sum()))
+
+
+def least_ports(graph: Topology) -> int:
+    """Return the ports of the server that has the fewest."""
+    return int(np.bincount(graph.src, graph.ports, graph.nodes)[: graph.servers].min())
+
+
+def port_bps(graph: Topology) -> float:
+    """Return the bandwidth of the slowest port."""
+    return float((graph.bandwidth_bps / graph.ports).min())
