@@ -135,7 +135,7 @@ def test_without_strides_the_circulant_gets_those_of_an_allreduce() -> None:
         ("topoopt", FabricShape(strides=(1, 16)), "stride 16 joins a server to itself"),
         ("expander", FabricShape(routing="coin-change"), "routing coin-change: needs a circulant"),
         ("expander", FabricShape(routing="ecpm"), "did you mean ecmp"),
-        ("dragonfly", FabricShape(), "unknown name"),
+        ("dragonflies", FabricShape(), "did you mean dragonfly"),
     ],
 )
 def test_what_cannot_be_is_one_line(name: str, shape: FabricShape, message: str) -> None:

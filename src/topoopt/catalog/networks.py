@@ -23,7 +23,7 @@ IDEAL_SWITCH = "ideal-switch"
 PUBLISHED_IDEAL_OVER_TOPOOPT = 3.2
 """TopoOpt's bandwidth over that of a fat-tree of equal cost (NSDI 2023, Fig. 10: Ideal / TopoOpt)."""
 DESCRIBED = "topoopt.finder.described_network"
-"""Module of the networks that are not in the registry; it stands on packages above this one."""
+"""Module of the networks that are not in the registry; it imports packages above this one."""
 DEFAULT_LATENCY_S = 1e-6
 """Latency of one link."""
 
@@ -134,6 +134,8 @@ class Network:
         Whether ports are behind patch panels, which people rewire.
     own_ports : bool
         Whether it takes ports of a number of its own, whatever the cluster has.
+    closed_form : bool
+        Whether closed forms hold on it, which know its bandwidth per server, hops and oversubscription only.
     color : int
         Index of its color in charts.
     order : int
@@ -160,6 +162,7 @@ class Network:
     compared: bool = False
     panels: bool = False
     own_ports: bool = False
+    closed_form: bool = True
     color: int | None = None
     order: int = 1000
 
@@ -268,7 +271,10 @@ RULES: Mapping[str, Rule] = {
     ),
     "studio": Rule(
         lambda one: (
-            (one.is_built or one.cabled) and one.all_bandwidth and not (one.relays and one.mean_hops is None)
+            (one.is_built or one.cabled)
+            and one.all_bandwidth
+            and one.closed_form
+            and not (one.relays and one.mean_hops is None)
         ),
         lambda one: not one.own_ports,
     ),
@@ -287,7 +293,7 @@ def check_networks(kind: str, names: Sequence[str], verb: str, *more: str) -> No
     Raises
     ------
     InvalidInput
-        With the nearest names, what is wrong with a file or a setting, or the name that is given twice.
+        With the nearest names, the mistake in a file or a setting, or the name that is given twice.
     """
     refuse_repeated(kind, names)
     for name in names:

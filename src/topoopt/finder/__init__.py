@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from topoopt.finder.fabrics import build_fabric as build_fabric
     from topoopt.finder.fabrics import cluster_of_wiring as cluster_of_wiring
     from topoopt.finder.fabrics import stride_fabric as stride_fabric
+    from topoopt.finder.graph_price import graph_price as graph_price
+    from topoopt.finder.graph_price import network_of_planes as network_of_planes
     from topoopt.finder.hamiltonian_rings import hamiltonian_rings as hamiltonian_rings
     from topoopt.finder.hamiltonian_rings import one_way_rings as one_way_rings
     from topoopt.finder.named_wiring import STRIDES as STRIDES

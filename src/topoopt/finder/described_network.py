@@ -122,6 +122,7 @@ def _of_file(path: str, stamp: int) -> Network:
         wire=given.wire,
         sizes=(Sizing(path, "the graph of the file", given.interfaces),),
         switched=True,
+        closed_form=False,
     )
 
 
@@ -138,17 +139,17 @@ class _Given:
             if graph is None:
                 raise InvalidInput(
                     f"fabric {self.path}: has no switch; say which nodes are (kind=switch, or a name such as leaf0), "
-                    "or give cables between servers as --wiring"
+                    "or give cables between servers as wiring=FILE"
                 )
             self._by_bandwidth[usual_bps] = graph
         return self._by_bandwidth[usual_bps]
 
     def for_servers(self, servers: int, usual_bps: float) -> Topology:
-        """Return the graph, which must have so many servers."""
+        """Return the graph; it must have at least the servers of the job."""
         graph = self.graph(usual_bps)
         if servers > graph.servers:
             raise InvalidInput(
-                f"fabric {self.path}: joins {graph.servers} servers, and the job has {servers}; use --servers "
+                f"fabric {self.path}: joins {graph.servers} servers, and the job has {servers}; use servers="
                 f"{graph.servers} or fewer"
             )
         return graph
@@ -171,7 +172,7 @@ class _Given:
         return least_ports(graph), port_bps(graph)
 
     def price(self) -> FabricPrice:
-        """Return the price of the whole graph, whatever part of it a job uses."""
+        """Return the price of the whole graph, also where a job uses a part of it."""
         return replace(graph_price(self._whole), interfaces=self._bought)
 
     def _whole(self, servers: int, degree: int, bandwidth_bps: float) -> Topology:

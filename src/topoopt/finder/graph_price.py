@@ -2,10 +2,14 @@
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
+from inspect import signature
+from typing import Any
 
 import numpy as np
 
 from topoopt.base.units import format_bandwidth
+from topoopt.catalog import DEFAULT_LATENCY_S, Network
 from topoopt.pricing import (
     Buying,
     Counted,
@@ -16,7 +20,7 @@ from topoopt.pricing import (
     Site,
     parts_of_graph,
 )
-from topoopt.topologies import Topology
+from topoopt.topologies import Topology, in_planes
 
 
 def graph_price(wire: Callable[..., Topology], plane_ports: int | None = None) -> FabricPrice:
@@ -44,6 +48,50 @@ def graph_price(wire: Callable[..., Topology], plane_ports: int | None = None) -
         return Realization(site.fabric, remarks=(f"switches by their cables of {speed}: {rows}",))
 
     return FabricPrice(count=count, realize=realize)
+
+
+def network_of_planes(
+    plane: Callable[..., Topology], name: str, label: str, description: str, **more: Any
+) -> Network:
+    """Return a network that joins one port of every server by each of equal planes of switches.
+
+    Parameters
+    ----------
+    plane : function of (servers, bandwidth of a port, latency) and settings to Topology
+        It may take a ``seed``, and ``switches``, without which parallel switches are one node.
+    """
+    words = set(signature(plane).parameters)
+
+    def wire(
+        servers: int,
+        degree: int,
+        bandwidth_bps: float,
+        latency_s: float = DEFAULT_LATENCY_S,
+        seed: int = 0,
+        **settings: Any,
+    ) -> Topology:
+        every = settings.pop("switches", False)
+        if "seed" in words:
+            settings["seed"] = seed
+        if not every:
+            return plane(servers, degree * bandwidth_bps, latency_s, **settings)
+        if "switches" in words:
+            settings["switches"] = True
+        return in_planes(plane(servers, bandwidth_bps, latency_s, **settings), degree)
+
+    settings = frozenset(more.pop("settings", ())) | {"switches"}
+    return Network(
+        name=name,
+        label=label,
+        description=description,
+        price=partial(graph_price, partial(wire, switches=True), 1),
+        wire=wire,
+        settings=settings,
+        switched=True,
+        trunks=True,
+        closed_form=False,
+        **more,
+    )
 
 
 def ports_of(graph: Topology, planes: int = 1) -> GraphPorts:

@@ -122,21 +122,24 @@ def switch_rings(
 ) -> tuple[Ring, ...]:
     """Return up to ``limit`` rings in member order; any order is as good, as switches are alike to all.
 
-    Where servers have several links, ring i leaves each by its link i, so that all interfaces work at once:
-    on a rail-optimized fabric it stays on rail i. Of several paths that do so, each edge takes one drawn by
-    the seed, as a switch hashes a connection that lasts.
+    Where servers have several links, ring i leaves each by its link i and arrives by link i of the next, so that all
+    interfaces work at once: on a rail-optimized fabric it stays on rail i, as interface i addresses interface i. Of
+    several paths that do so, each edge takes one drawn by the seed, as a switch hashes a connection that lasts.
     """
     paths = path_arrays(routes, members, np.roll(members, -1))
     hops = np.diff(paths.node_first) - 1
     edge = np.repeat(np.arange(len(members)), np.diff(paths.path_first))
     shortest = hops == np.minimum.reduceat(hops, paths.path_first[:-1])[edge]
-    second = paths.nodes[paths.node_first[:-1] + 1]
+    second, last = paths.nodes[paths.node_first[:-1] + 1], paths.nodes[paths.node_first[1:] - 2]
 
     links = int(np.diff(topology.first_link)[members].min())
     order = tuple(members.tolist())
     rings: list[Ring] = []
     for ring in range(max(min(links, limit), 1)):
-        by_link = shortest & (second == topology.dst[topology.first_link[members] + ring][edge])
+        switch = topology.dst[topology.first_link[members] + ring]
+        by_link = shortest & (second == switch[edge])
+        same_rail = by_link & (last == np.roll(switch, -1)[edge])
+        by_link = same_rail | by_link & (np.bincount(edge[same_rail], minlength=len(members)) == 0)[edge]
         others = np.bincount(edge[by_link], minlength=len(members)) == 0
         draw = connection_uniform(seed, ring * topology.nodes + members)
         usable = by_link | shortest & others[edge]

@@ -40,6 +40,15 @@ if TYPE_CHECKING:
     from topoopt.topologies.families.lifted_kernel import best_circulant as best_circulant
     from topoopt.topologies.families.regular import WIRING_FAMILIES as WIRING_FAMILIES
     from topoopt.topologies.families.regular import expander as expander
+    from topoopt.topologies.families.switch_graphs import RailShape as RailShape
+    from topoopt.topologies.families.switch_graphs import dragonfly as dragonfly
+    from topoopt.topologies.families.switch_graphs import dragonfly_plus as dragonfly_plus
+    from topoopt.topologies.families.switch_graphs import in_planes as in_planes
+    from topoopt.topologies.families.switch_graphs import jellyfish as jellyfish
+    from topoopt.topologies.families.switch_graphs import leaf_spine as leaf_spine
+    from topoopt.topologies.families.switch_graphs import polarfly as polarfly
+    from topoopt.topologies.families.switch_graphs import rail_optimized as rail_optimized
+    from topoopt.topologies.families.switch_graphs import slim_fly_plane as slim_fly_plane
     from topoopt.topologies.families.torus import full_mesh as full_mesh
     from topoopt.topologies.families.torus import torus as torus
     from topoopt.topologies.families.torus import torus_shape as torus_shape

@@ -140,7 +140,9 @@ def test_a_terminal_sees_it_acknowledged_and_a_second_one_discards(tmp_path: Pat
     )
     ours, terminal = pty.openpty()
     command = [sys.executable, "-m", "interrupted_twice"]
-    done = subprocess.run(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=terminal, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=terminal, text=True, check=False
+    )
     shown = os.read(ours, 1000).replace(b"\r\n", b"\n")
     os.close(ours)
     os.close(terminal)

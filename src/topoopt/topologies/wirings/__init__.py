@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from topoopt.topologies.wirings.answer import WiringAnswer as WiringAnswer
     from topoopt.topologies.wirings.answer import judged as judged
     from topoopt.topologies.wirings.file import check_bandwidth as check_bandwidth
-    from topoopt.topologies.wirings.file import read_fabric_graph as read_fabric_graph
-    from topoopt.topologies.wirings.file import read_switched_graph as read_switched_graph
     from topoopt.topologies.wirings.file import read_wiring_file as read_wiring_file
     from topoopt.topologies.wirings.file import wiring_attributes as wiring_attributes
     from topoopt.topologies.wirings.file_model import EXPORTED as EXPORTED
@@ -30,5 +28,7 @@ if TYPE_CHECKING:
     from topoopt.topologies.wirings.search import known_wirings as known_wirings
     from topoopt.topologies.wirings.search import quick_search_s as quick_search_s
     from topoopt.topologies.wirings.search import search_wirings as search_wirings
+    from topoopt.topologies.wirings.switched_file import read_fabric_graph as read_fabric_graph
+    from topoopt.topologies.wirings.switched_file import read_switched_graph as read_switched_graph
 
 __all__ = hand_on_lazily(__name__)  # noqa: PLE0605 - the names above

@@ -18,10 +18,8 @@ from topoopt.base.answers import fields_of
 from topoopt.base.arrays import Ints
 from topoopt.base.errors import InvalidInput, shown
 from topoopt.base.units import format_bandwidth
-from topoopt.catalog import DEFAULT_LATENCY_S
 from topoopt.schema.files import checked, parse_json, read_text, validated, with_line, write_atomically
 from topoopt.topologies.direct_wiring import DirectWiring, WiredRing, turns, wiring_of_arcs
-from topoopt.topologies.topology import Topology
 from topoopt.topologies.wirings.dot import dot_graph
 from topoopt.topologies.wirings.file_model import (
     EXPORTED,
@@ -45,7 +43,6 @@ from topoopt.topologies.wirings.foreign_graph import (
 from topoopt.topologies.wirings.link_list import listed_graph, listed_wiring, refuse_parts
 from topoopt.topologies.wirings.ns3_topology import is_ns3_topology, ns3_graph
 from topoopt.topologies.wirings.patch_list import is_patch_list, patch_list_graph
-from topoopt.topologies.wirings.switched_graph import of_whole_servers, switched_topology
 
 _MOST_NAMED = 4  # lines of a server's other cables
 SYNTAX = "node-link JSON"
@@ -140,50 +137,6 @@ def read_wiring_file(
         if asked not in (None, has) and not only_listed:
             raise InvalidInput(f"{word}: {path} says {has}, got {asked}; leave it out")
     return made, ports
-
-
-def read_switched_graph(path: str | Path, usual_bps: float) -> Topology | None:
-    """Return the accelerators and switches of a graph file; None for one without switches, and for other files.
-
-    Raises
-    ------
-    InvalidInput
-        As ``switched_topology``, with the name of the file.
-    """
-    try:
-        graph = _graph_of_file(path)
-    except InvalidInput:
-        return None  # read_wiring_file says why
-    return _switched(graph, path, usual_bps)
-
-
-def read_fabric_graph(path: str | Path, usual_bps: float) -> Topology | None:
-    """Return the servers and switches of a graph file; None for one without switches.
-
-    Accelerators that say they are of one ``server`` are one node, without the switches inside it.
-
-    Raises
-    ------
-    InvalidInput
-        In one line, with file and line, if it is no graph file, and as ``switched_topology``.
-    """
-    return _switched(of_whole_servers(_graph_of_file(path)), path, usual_bps)
-
-
-def _graph_of_file(path: str | Path) -> ForeignGraph:
-    text, place = read_text(path), str(path)
-    try:
-        document = parse_json(text, place, foreign=True) if text.lstrip().startswith(("{", "[")) else None
-        return foreign_graph(text, document, path)
-    except InvalidInput as error:
-        raise InvalidInput(with_line(str(error), text, place)) from None
-
-
-def _switched(graph: ForeignGraph, path: str | Path, usual_bps: float) -> Topology | None:
-    try:
-        return switched_topology(graph, usual_bps, DEFAULT_LATENCY_S)
-    except InvalidInput as error:
-        raise InvalidInput(f"{path}: {error}") from None
 
 
 def check_bandwidth(path: str | Path, file_bps: object, asked_bps: float | None) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from topoopt.base.errors import InvalidInput
+from topoopt.topologies.metrics import hops_from
 from topoopt.topologies.topology import Topology, topology_from_arrays
 from topoopt.topologies.wirings.foreign_graph import ForeignGraph, ForeignNode, bandwidth_of_each
 
@@ -36,7 +37,7 @@ def is_switch(name: str, says: Mapping[str, Any]) -> bool:
 def of_whole_servers(graph: ForeignGraph) -> ForeignGraph:
     """Return a graph in which accelerators that say they are of one ``server`` are one node.
 
-    Switches, NICs and links inside a server are left out: what remains is the network between servers.
+    Switches, NICs and links inside a server are left out, so that the network between servers remains.
     """
     server = {node.name: f"server {node.says['server']}" for node in graph.nodes if "server" in node.says}
     if not server:
@@ -76,8 +77,8 @@ def switched_topology(graph: ForeignGraph, usual_bps: float, latency_s: float) -
     Raises
     ------
     InvalidInput
-        For fewer than two accelerators, bandwidths without a common measure, and a switch that can send more than it
-        receives.
+        For fewer than two accelerators, some that cannot reach others, bandwidths without a common measure, and a
+        switch that can send more than it receives.
     """
     says = {node.name: node.says for node in graph.nodes}
     names = [*dict.fromkeys([*says, *(end for link in graph.links for end in link.ends)])]
@@ -112,4 +113,11 @@ def switched_topology(graph: ForeignGraph, usual_bps: float, latency_s: float) -
                 f"switch {name} receives {into[place[name]]:g} and sends {out[place[name]]:g} ports"
             )
     src, dst = np.repeat(src, ports), np.repeat(dst, ports)
-    return topology_from_arrays("given", servers, src, dst, unit * UNIT_BPS, latency_s, len(names))
+    made = topology_from_arrays("given", servers, src, dst, unit * UNIT_BPS, latency_s, len(names))
+    hops = hops_from(made, np.array([0]))[0, :servers]
+    if (hops < 0).any():
+        ordered = sorted(names, key=switches.__contains__)
+        raise InvalidInput(
+            f"{ordered[0]} cannot reach {ordered[int(np.argmin(hops))]}; join all parts of the graph"
+        )
+    return made
