@@ -1,5 +1,6 @@
 """Fabrics of graph files, and fabrics with settings, against those of the registry."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import NETWORKS, ClusterSpec, check_networks
 from topoopt.finder import FabricRequest, build_fabric
+from topoopt.finder.described_network import described_network
 from topoopt.pricing import bill_of_materials, find_prices
 from topoopt.topologies import RailShape, Topology, rail, rail_optimized
 from topoopt.topologies.wirings import read_fabric_graph
@@ -56,7 +58,7 @@ def test_rails_in_a_file_are_rails(tmp_path: Path) -> None:
     fabric = build_fabric(name, request)
     assert_same(fabric.topology, rails)
     # each of the four rings stays on one rail: 40 servers, with a leaf behind each
-    assert [len(ring.members) for ring in fabric.rings[tuple(range(40))]] == [40, 40]
+    assert [len(ring.members) for ring in fabric.rings[tuple(range(40))]] == [40] * 4
     cluster = ClusterSpec(40, 2, 25e9)
     assert NETWORKS[name].sizings[0].interfaces(cluster, None) == (4, 100e9)
 
@@ -157,6 +159,15 @@ def test_a_wrong_file_is_one_line(tmp_path: Path, text: str, message: str) -> No
         build_fabric(str(path), FabricRequest(2, 1, 100e9))
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_changed_is_read_again(tmp_path: Path) -> None:
+    name = written(rail(4, 2, 100e9, 1e-6), tmp_path / "rails.csv")
+    before = described_network(name)
+    assert described_network(name) is before
+    written(rail(8, 2, 100e9, 1e-6), tmp_path / "rails.csv")
+    os.utime(name, ns=(1, 1))  # however fast the two were written
+    assert described_network(name).description == "8 servers and 2 switches of the file"
 
 
 def test_the_same_fabric_twice_is_refused() -> None:

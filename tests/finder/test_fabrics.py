@@ -64,7 +64,16 @@ def test_table_names_the_issues_baselines() -> None:
         "torus",
         "full-mesh",
     }
-    assert wired | {"ocs-reconfig", "sip-ml", "mixnet"} == set(networks_of("simulate"))
+    switches = {
+        "leaf-spine",
+        "rail-optimized",
+        "dragonfly",
+        "dragonfly-plus",
+        "slim-fly",
+        "polarfly",
+        "jellyfish",
+    }
+    assert wired | switches | {"ocs-reconfig", "sip-ml", "mixnet"} == set(networks_of("simulate"))
 
 
 @pytest.mark.parametrize("name", networks_of("simulate"))

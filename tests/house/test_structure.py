@@ -21,9 +21,9 @@ class Figures(NamedTuple):
 
 
 LIMITS = Figures(
-    core_code_lines=79_540,
-    lines=153_540,
-    files=732,
+    core_code_lines=80_250,
+    lines=155_200,
+    files=746,
     imported_by_one_file_percent=16.62,
     private_called_once_percent=23.99,
     import_lines_percent=13.34,

@@ -320,6 +320,11 @@ def sizings_of(names: Iterable[str], own_nics: bool = False) -> tuple[Sizing, ..
     return tuple(replace(size, interfaces=size.shared_evenly or size.interfaces) for size in fit)
 
 
+def _accepted(verb: str) -> tuple[str, ...]:
+    file = () if verb in ("choose", "studio") else ("a graph file",)
+    return (*networks_of(verb), *file, "or a name with settings such as leaf-spine:oversubscription=2")
+
+
 for _verb in RULES:
-    TEXT_LISTS[f"networks of {_verb}"] = partial(networks_of, _verb)
+    TEXT_LISTS[f"networks of {_verb}"] = partial(_accepted, _verb)
     TEXT_LISTS[f"compared by {_verb}"] = partial(compared_by, _verb)

@@ -3,6 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from topoopt.base.errors import InvalidInput
 from topoopt.catalog import NETWORKS, OWN, Network, check_networks
 from topoopt.finder.fabric_request import FabricRequest
@@ -65,9 +67,10 @@ def fabric_of_fixed_links(network: Network, request: FabricRequest) -> Fabric:
         servers, degree, request.each_bps(network.share), request.latency_s, seed, **settings
     )
     routes = make_routes(routing, topology, seed)
-    if request.shape.switches and network.trunks and "switches" in network.settings:
+    links = int(np.diff(topology.first_link)[:servers].min())
+    if request.shape.switches and network.trunks and "switches" in network.settings and links == 1:
         return Fabric(network.name, topology, routes, {})
-    most = servers - 1 if network.own_ports else degree
+    most = servers - 1 if network.own_ports else max(degree, links if network.switched else 0)
     rings = {members: lay_rings(topology, routes, members, most, seed) for members in request.groups}
     return Fabric(network.name, topology, routes, rings)
 

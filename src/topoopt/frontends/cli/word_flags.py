@@ -8,7 +8,7 @@ from typing import Annotated, Any, get_origin, is_typeddict
 from typer import Argument, Option
 
 import topoopt
-from topoopt.base.errors import InvalidInput
+from topoopt.base.errors import InvalidInput, refuse_repeated
 from topoopt.catalog import NETWORKS  # noqa: F401 - texts contain its lists
 from topoopt.frontends.cli.output import reporting
 from topoopt.schema.words import DescribedWord, as_flag, described
@@ -160,14 +160,15 @@ def _is(described_word: DescribedWord, kind: type) -> bool:
 
 
 def listed(text: str, flag: str, what: str) -> tuple[str, ...]:
-    """Return the items of ``a,b,c``, each once; empty for ``none``.
+    """Return the items of ``a,b,c``; empty for ``none``.
 
     Raises
     ------
     InvalidInput
-        For an empty list.
+        For an empty list, and for a repeated item.
     """
-    words = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+    words = tuple(word.strip() for word in text.split(",") if word.strip())
+    refuse_repeated(flag, words)
     if not words:
         raise InvalidInput(f'{flag}: expected {what}, got "{text}"')
     return () if words == (NONE,) else words

@@ -9,7 +9,7 @@ from typing import Any
 from topoopt.base.errors import InvalidInput, check_known, shown
 from topoopt.base.limits import whole
 from topoopt.base.units import parse_bandwidth, parse_bytes, parse_delay, parse_time
-from topoopt.jobs import expecting
+from topoopt.jobs import expecting, file_kind
 from topoopt.plans import Plan, read_plan
 from topoopt.routing import Fabric
 from topoopt.schema.words import Amount, FabricWords, PacketWords, WorkloadWords, amount, pick
@@ -212,6 +212,8 @@ def plan_of_fabric(words: Mapping[str, Any]) -> Plan | None:
     """Return the plan whose file is named by the option ``fabric``, if it is one."""
     name = words.get("fabric")
     if not isinstance(name, str) or not (name.lower().endswith(PLAN_FILES) or os.sep in name):
+        return None
+    if os.path.isfile(name) and file_kind(name) == "wiring":  # or the graph of a fabric
         return None
     with expecting(name, "plan"):
         return read_plan(name)
