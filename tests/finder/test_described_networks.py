@@ -161,6 +161,16 @@ def test_a_wrong_file_is_one_line(tmp_path: Path, text: str, message: str) -> No
     assert "\n" not in str(caught.value)
 
 
+def test_the_pod_of_hpn_has_its_switches() -> None:
+    """Qian et al., SIGCOMM 2024: 15,360 accelerators, 240 ToRs and 120 aggregation switches of 51.2 Tb/s."""
+    name = "rail-optimized:planes=2:leaf_servers=128:spines=60:oversubscription=1.0667"
+    bill = bill_of_materials(name, 1920, 8, 400e9, find_prices("2026"))
+    count = {(line.item, line.bandwidth_bps): line.count for line in bill.lines}
+    assert count["electrical_port", 800e9] == (240 + 120) * 64
+    assert count["transceiver", 200e9] == 1920 * 8 * 2  # servers: two ports of half the bandwidth per interface
+    assert bill.price_missing == ()
+
+
 def test_a_file_that_changed_is_read_again(tmp_path: Path) -> None:
     name = written(rail(4, 2, 100e9, 1e-6), tmp_path / "rails.csv")
     before = described_network(name)

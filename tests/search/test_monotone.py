@@ -29,7 +29,7 @@ def check(model: str, networks: tuple[tuple[int, int], ...]) -> None:
             assert (rows[many].cost_usd >= rows[few].cost_usd * (1 - 1e-9)).all(), (few, many)
 
 
-@pytest.mark.parametrize("model", ["llama3-8b", "mixtral-8x7b"])
+@pytest.mark.parametrize("model", ["llama3-8b", pytest.param("mixtral-8x7b", marks=pytest.mark.long)])
 def test_more_bandwidth_or_ports_make_no_fabric_slower_or_cheaper(model: str) -> None:
     check(model, FEW)
 

@@ -44,7 +44,7 @@ def graph_price(wire: Callable[..., Topology], plane_ports: int | None = None) -
     def realize(site: Site) -> Realization:
         found = ports(site.interfaces)
         rows = ", ".join(f"{count} with {cables}" for cables, count in sorted(found.switches.items()))
-        speed = format_bandwidth(site.interfaces.bandwidth_bps)
+        speed = format_bandwidth(found.bandwidth_bps)
         return Realization(site.fabric, remarks=(f"switches by their cables of {speed}: {rows}",))
 
     return FabricPrice(count=count, realize=realize)
@@ -96,10 +96,13 @@ def network_of_planes(
 
 def ports_of(graph: Topology, planes: int = 1) -> GraphPorts:
     """Return the ends of the cables of equal graphs, at their switches and their servers."""
-    ends = np.bincount(graph.src, graph.ports, graph.nodes).astype(np.int64)
+    each_bps = graph.bandwidth_bps / graph.ports
+    unit_bps = float(each_bps[graph.src < graph.servers].min())
+    cables = graph.ports * np.maximum(np.ceil(each_bps / unit_bps - 1e-6), 1)
+    ends = np.rint(np.bincount(graph.src, cables, graph.nodes)).astype(np.int64)
     at_switches = Counter(ends[graph.servers :].tolist())
-    switches = {cables: planes * count for cables, count in at_switches.items() if cables}
-    return GraphPorts(switches, planes * int(ends[: graph.servers].sum()))
+    switches = {ports: planes * count for ports, count in at_switches.items() if ports}
+    return GraphPorts(switches, planes * int(ends[: graph.servers].sum()), unit_bps)
 
 
 def least_ports(graph: Topology) -> int:

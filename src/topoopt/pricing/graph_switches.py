@@ -13,7 +13,7 @@ from topoopt.pricing.switch_choice import SwitchModel, bought_as, ports_for, swi
 
 @dataclass(frozen=True, slots=True)
 class GraphPorts:
-    """Cables of a graph of servers and switches, all of one bandwidth.
+    """Cables of a graph of servers and switches; a faster one counts as several of a server's.
 
     Attributes
     ----------
@@ -21,10 +21,13 @@ class GraphPorts:
         Number of switches by the cables at each.
     server_ports : int
         Cable ends at all servers.
+    bandwidth_bps : float
+        Bandwidth of the slowest cable of a server.
     """
 
     switches: Mapping[int, int]
     server_ports: int
+    bandwidth_bps: float
 
     @property
     def switch_ports(self) -> int:
@@ -45,7 +48,7 @@ def parts_of_graph(buying: Buying, ports: GraphPorts) -> Counted:
     Infeasible
         If no switch of the catalogue has ports for the cables of a switch.
     """
-    rule, technology, speed_bps = buying.rule, buying.technology, buying.interfaces.bandwidth_bps
+    rule, technology, speed_bps = buying.rule, buying.technology, ports.bandwidth_bps
     module = Part(server_module(technology), speed_bps)
     parts: dict[Part, float] = dict(network_cards(buying))
     if rule.switches == "ports":
@@ -53,7 +56,8 @@ def parts_of_graph(buying: Buying, ports: GraphPorts) -> Counted:
         parts[Part("electrical_port", speed_bps)] = ports.switch_ports
     else:
         copper = in_copper(buying.lengths_m, speed_bps) if technology == COPPER else {}
-        reached = {item: count * buying.interfaces.degree for item, count in copper.items()}
+        per_server = ports.server_ports // buying.interfaces.servers
+        reached = {item: count * per_server for item, count in copper.items()}
         parts |= {Part(item, speed_bps): count for item, count in reached.items()}
         parts[module] = parts.get(module, 0) + ports.server_ports - sum(reached.values())
         for ends, model, count in models_of_graph(buying, ports):
@@ -75,7 +79,7 @@ def models_of_graph(buying: Buying, ports: GraphPorts) -> list[tuple[int, Switch
     Infeasible
         If no switch of the catalogue has that many ports of this bandwidth.
     """
-    speed_bps = buying.interfaces.bandwidth_bps
+    speed_bps = ports.bandwidth_bps
     models = switch_models(buying.technology, speed_bps, buying.prices)
     chosen = []
     for cables, count in sorted(ports.switches.items(), reverse=True):

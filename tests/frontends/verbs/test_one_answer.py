@@ -23,11 +23,11 @@ FABRICS = ["ideal-switch", "rail"]
 PORTS: Mapping[str, Any] = {"degree": 8, "bandwidth": "400Gbps"}
 JOBS: Mapping[str, tuple[int, Mapping[str, Any]]] = {
     "llama3-8b": (8, {}),
-    "qwen3-30b-a3b": (8, {}),
     "dlrm": (8, PORTS),
-    "candle": (8, PORTS),
 }
 MORE: Mapping[str, tuple[int, Mapping[str, Any]]] = {
+    "qwen3-30b-a3b": (8, {}),
+    "candle": (8, PORTS),
     "llama3-70b": (32, {}),
     "mixtral-8x7b": (8, {}),
     "gpt3-175b": (64, {}),
@@ -115,7 +115,7 @@ def test_one_job_alone_takes_as_long_by_every_verb(model: str, verb: str, tmp_pa
     check(model, verb, tmp_path)
 
 
-@pytest.mark.parametrize("model", ["llama3-8b", "qwen3-30b-a3b"])
+@pytest.mark.parametrize("model", ["llama3-8b", pytest.param("qwen3-30b-a3b", marks=pytest.mark.long)])
 def test_the_studio_and_a_comparison_recommend_the_same_network(model: str) -> None:
     servers, network = {**JOBS, **MORE}[model]
     fabrics = ["direct", "ideal-switch", "rail", "expander"]

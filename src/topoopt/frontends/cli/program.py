@@ -116,7 +116,7 @@ def interrupt_when_safe() -> None:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Raise the interrupt, acknowledged on a terminal, where a second Ctrl-C discards the answer that the first one keeps."""
+    """Raise the interrupt, acknowledged on a terminal, where a second Ctrl-C discards the answer."""
     if number == signal.SIGINT and sys.stderr.isatty():
         os.write(sys.stderr.fileno(), ACKNOWLEDGED)
         signal.signal(signal.SIGINT, _discard)
