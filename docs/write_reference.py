@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Unpack, get_args, get_origin, get_type_hints
 
 import topoopt
+from docs.write_verbs import verb_pages
 from topoopt.schema.words import described
 
 LAZY = "topoopt.base.lazy_face"
@@ -105,7 +106,7 @@ def nouns() -> dict[str, str]:
 
 
 def write_reference(folder: Path, convert: Convert = str) -> None:
-    """Write the page of the front door and one for every room into a folder; take away what is there from before.
+    """Write the front door's page and one per room and verb into a folder; take away what is there from before.
 
     Parameters
     ----------
@@ -114,6 +115,7 @@ def write_reference(folder: Path, convert: Convert = str) -> None:
     """
     folder.mkdir(exist_ok=True)
     pages = {f"{room}.rst": "\n".join(page(room)) + "\n" for room in rooms()}
+    pages |= verb_pages()
     pages[f"{FRONT}.rst"] = "\n".join(front_page(convert)) + "\n"
     pages["index.rst"] = "\n".join(_index()) + "\n"
     for old in folder.glob("*.rst"):
@@ -202,7 +204,8 @@ def _index() -> Iterator[str]:
     yield from _heading("Reference", "=")
     yield f"What ``import topoopt`` offers is :doc:`the front door <{FRONT}>`. Behind it are the rooms, each with every"
     yield "name that it hands to others; :doc:`the design </design>` says how they stand above each other."
-    yield from ("", ".. toctree::", "   :maxdepth: 1", "", f"   {FRONT}")
+    yield "The flags of the command line are on :doc:`a page per verb <verbs>`."
+    yield from ("", ".. toctree::", "   :maxdepth: 1", "", "   verbs", f"   {FRONT}")
     yield from (f"   {room}" for room in rooms())
 
 

@@ -45,20 +45,12 @@ def print_help(context: Any, command: Any, every: bool = False) -> None:
             [Text.from_markup(first), *(Text.from_markup(one, style="dim") for one in others)]
         )
         console.print(Padding(paragraphs, (0, 1, 1, 1)))
-    boxes: dict[str, list[Any]] = {"Arguments": [], "Options": []}
-    shown = [one for one in command.get_params(context) if not getattr(one, "hidden", False)]
-    flags = [one for one in shown if one.param_type_name != "argument"]
+    flags = [one for one in _shown(context, command) if one.param_type_name != "argument"]
     common = f"{COMMON} {OF_VERB.get(verb, '')}".split()
     rest = [] if every or len(flags) <= FEW else [one for one in flags if one.name not in common]
-    for parameter in shown:
-        if parameter not in rest:
-            usual = "Arguments" if parameter.param_type_name == "argument" else "Options"
-            boxes.setdefault(getattr(parameter, "rich_help_panel", None) or usual, []).append(parameter)
-    for title, parameters in boxes.items():
-        if parameters:
-            rows = [_row(parameter, context, console.width >= WIDE) for parameter in parameters]
-            box = _rows(rows, console.width)
-            console.print(Panel(box, title=title, title_align="left", border_style="dim"))
+    for title, rows in rows_by_heading(context, command, rest, console.width >= WIDE).items():
+        box = _rows(rows, console.width)
+        console.print(Panel(box, title=title, title_align="left", border_style="dim"))
     commands = (
         wrap(f"topoopt {line}", console.width - 8, break_on_hyphens=False, subsequent_indent="    ")
         for line in EXAMPLES.get(verb, ())
@@ -68,6 +60,23 @@ def print_help(context: Any, command: Any, every: bool = False) -> None:
         console.print(Panel(examples, title="Examples", title_align="left", border_style="dim"))
     if rest:
         console.print(Padding(f"{len(rest)} more options: topoopt {verb} --help-all", (0, 1)))
+
+
+def rows_by_heading(
+    context: Any, command: Any, without: Sequence[Any] = (), wide: bool = True
+) -> dict[str, list[Row]]:
+    """Return the rows of the parameters of a verb, by the heading that they stand under."""
+    boxes: dict[str, list[Row]] = {"Arguments": [], "Options": []}
+    for parameter in _shown(context, command):
+        if parameter not in without:
+            usual = "Arguments" if parameter.param_type_name == "argument" else "Options"
+            heading = getattr(parameter, "rich_help_panel", None) or usual
+            boxes.setdefault(heading, []).append(_row(parameter, context, wide))
+    return {heading: rows for heading, rows in boxes.items() if rows}
+
+
+def _shown(context: Any, command: Any) -> list[Any]:
+    return [one for one in command.get_params(context) if not getattr(one, "hidden", False)]
 
 
 def _rows(rows: Sequence[Row], width: int) -> RenderableType:
