@@ -90,6 +90,8 @@ READERS = tuple(
     collective --op allreduce --bytes 1MB --wiring @cables.txt --json
     collective --op all-gather --bytes 1MB --wiring @graph.json --json
     topology @wiring.json --json
+    cost --servers 8 --fabrics @two-tier.csv --json
+    simulate @plan.json --fabric @two-tier.csv --json
     topology @lab.graphml --json
     topology @lab.dot --json
     plan dlrm --set tables=4 --wiring @lab.csv --budget 0 --fabrics none --json
@@ -195,6 +197,7 @@ def make_files(folder: Path) -> None:
         ("nccl.log", "recorded/nccl.log"),
         ("rank0.json", "recorded/rank0.trace.json"),
         ("cables.txt", "wirings/five.txt"),
+        ("two-tier.csv", "fabrics/two-tier.csv"),
         ("serving.yaml", "serving-job.yaml"),
         *((name,) * 2 for name in ("deployment.yaml", "requests.jsonl", "requests.csv", "serving-runs.csv")),
         *((name,) * 2 for name in ("rl-runs.csv", "serving_trace.csv")),

@@ -2,6 +2,7 @@
 
 import csv
 import re
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,7 @@ MISTAKES = [
     (f"{HEADER}\na,dlrm,4,nan,1\n", "line 2: arrival_s: expected a number"),
     (f"{HEADER}\na,dlrm,4,0,\n", "line 2: give either iterations or duration_s, got neither"),
     (f"{HEADER},duration_s\na,dlrm,4,0,1,1\n", "line 2: give either iterations or duration_s, got both"),
+    (f"{HEADER}\na,dlrm,4,0,1000.5\n", "line 2: iterations: expected a whole number, got 1000.5"),
     (f"{HEADER}\na,dlmr,4,0,1\n", 'line 2: model: unknown name "dlmr"; did you mean dlrm'),
     (f"{HEADER}\na,dlrm,4,0,1\nb,dlrm,4,0,1\na,dlrm,4,9,1\n", 'line 4: id: "a" is the id of line 2, too'),
     (f"{HEADER},min_servers\na,dlrm,4,0,1,8\n", "line 2: min_servers must be at most servers, got 8 > 4"),
@@ -98,7 +100,7 @@ TRACE_JOBS = st.lists(
         lambda servers, at_s, iterations, work, shrink, grow, batch: {
             "servers": servers,
             "arrival_s": at_s,
-            "iterations": work if iterations else 0.0,
+            "iterations": float(ceil(work)) if iterations else 0.0,
             "duration_s": 0.0 if iterations else work,
             "min_servers": 2 if shrink else 0,
             "max_servers": 2 * servers if grow else 0,

@@ -167,6 +167,17 @@ def test_what_is_spoiled_is_noticed() -> None:
     circle = re.sub(r'(type="r"[^>]*?)depid="-1" deps="-1"', r'\1depid="0" deps="1"', whole, count=1)
     with pytest.raises(InvalidInput, match=r"is missing|waits forever"):
         run_msccl(circle)
+    for said, other, message in (
+        (
+            'hasdep="0"',
+            'hasdepp="0"',
+            r'gpu 0: tb \d: step 0: unknown attribute "hasdepp"; did you mean hasdep',
+        ),
+        ('inplace="1"', 'inplace="true"', 'inplace: expected 0 or 1, got "true"'),
+        ('cnt="1"', 'cnt="1.5"', r'gpu 0: tb \d: step 0: cnt: expected an integer, got "1\.5"'),
+    ):
+        with pytest.raises(InvalidInput, match=message):
+            run_msccl(whole.replace(said, other, 1))
     with pytest.raises(InvalidInput, match="not a file of MSCCL"):
         run_msccl("<algo/>")
 

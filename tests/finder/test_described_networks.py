@@ -167,7 +167,9 @@ def test_the_pod_of_hpn_has_its_switches() -> None:
     bill = bill_of_materials(name, 1920, 8, 400e9, find_prices("2026"))
     count = {(line.item, line.bandwidth_bps): line.count for line in bill.lines}
     assert count["electrical_port", 800e9] == (240 + 120) * 64
-    assert count["transceiver", 200e9] == 1920 * 8 * 2  # servers: two ports of half the bandwidth per interface
+    assert (
+        count["transceiver", 200e9] == 1920 * 8 * 2
+    )  # servers: two ports of half the bandwidth per interface
     assert bill.price_missing == ()
 
 

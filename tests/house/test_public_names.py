@@ -18,6 +18,8 @@ ORACLES = {
     "plugins.testbeds.collectives.multi_ring_hook": "for programs of torch.distributed",
     "plugins.testbeds.collectives.rings_of_plan": "for programs of torch.distributed",
     "finder.described_network.described_network": "found by name where a fabric is no name of the registry",
+    "routing.expected_fullest_bin": "the closed form that hashes of connections are compared with",
+    "routing.no_conflict_share": "the published probability that none of a few connections meets another",
     "plugins.testbeds.collectives.rings_of_strides": "for programs of torch.distributed",
     "plugins.testbeds.sharing.worker.main": "run by its file, in a process of its own",
     "plugins.testbeds.training.forking.main": "run by name, in a process of its own",

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import topoopt
 from docs.write_reference import FRONT, entries, front_page, nouns, page, rooms, verbs, write_reference
+from docs.write_verbs import verb_pages
+from topoopt.frontends.cli.program import VERBS
 
 
 def test_every_room_but_the_command_line_has_a_page(tmp_path: Path) -> None:
@@ -16,7 +18,15 @@ def test_every_room_but_the_command_line_has_a_page(tmp_path: Path) -> None:
     write_reference(tmp_path)
     written = {path.stem for path in tmp_path.iterdir()}
     assert folders <= written
-    assert written == {*rooms(), "index", FRONT}
+    assert {name for name in written if not name.startswith("verb")} == {*rooms(), "index", FRONT}
+
+
+def test_every_verb_has_a_page_with_its_flags() -> None:
+    pages = verb_pages()
+    written = {name.removesuffix(".rst").removeprefix("verb-") for name in pages}
+    assert {name.split("-")[0] for name in written - {"verbs"}} == set(VERBS)
+    assert all(f"<verb-{name}>" in pages["verbs.rst"] for name in written - {"verbs"})
+    assert "   * - ``--micro-batch`` ``N``" in pages["verb-llm-estimate.rst"]
 
 
 def test_every_name_of_the_front_door_is_on_its_page() -> None:

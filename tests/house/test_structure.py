@@ -21,8 +21,8 @@ class Figures(NamedTuple):
 
 
 LIMITS = Figures(
-    core_code_lines=80_250,
-    lines=155_200,
+    core_code_lines=80_750,
+    lines=155_900,
     files=746,
     imported_by_one_file_percent=16.62,
     private_called_once_percent=23.99,

@@ -53,3 +53,9 @@ def test_other_arrivals_are_refused(word: str) -> None:
 def test_other_lengths_are_refused(word: str) -> None:
     with pytest.raises(InvalidInput, match="isl: expected TOKENS"):
         parse_lengths(word, "isl")
+
+
+@pytest.mark.parametrize("word", ["1.5", 1.5, "uniform:1.5:3"])
+def test_lengths_are_whole_tokens(word: str | float) -> None:
+    with pytest.raises(InvalidInput, match=f"isl: expected whole tokens, got .*{word}"):
+        parse_lengths(word, "isl")

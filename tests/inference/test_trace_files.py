@@ -218,3 +218,8 @@ def test_what_is_wrong_is_one_line_with_its_place(tmp_path: Path, text: str, mes
         read_requests(written(tmp_path, text))
     assert message in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_a_file_in_another_format_than_the_one_that_is_said_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"line 1: is in Bailian's format, not in Mooncake's$"):
+        read_requests(written(tmp_path, BAILIAN), "mooncake")

@@ -41,6 +41,7 @@ def test_every_key_is_a_field_of_the_cluster(tmp_path: Path) -> None:
             {"link_bandwidth": 100},
             'link_bandwidth: missing unit in "100"; write for example 100Gbps or 25 GB/s',
         ),
+        ({"link_bandwidth": "1e400"}, 'link_bandwidth: larger than anything there is, got "1e400"'),
         ({"links": "simplex"}, 'links: expected duplex or directed, got "simplex"'),
         ({"link_latency": "-1us"}, 'link_latency: must not be negative, got "-1us"'),
         ({"accelerators_per_server": 0}, "accelerators_per_server: expected an integer >= 1, got 0"),

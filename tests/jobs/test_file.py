@@ -193,6 +193,13 @@ def test_a_missing_file_is_reported_with_the_file_that_asks_for_it(
     assert "no such file" in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["none.onnx", "none.pt2", "none.et"])
+def test_a_missing_file_is_no_model_of_that_name(tmp_path: Path, name: str) -> None:
+    for given in (name, str(tmp_path / name)):
+        with pytest.raises(InvalidInput, match=f"{name}: no such file$"):
+            request_of(given)
+
+
 def test_what_is_described_in_python_is_digested_by_what_it_says() -> None:
     matrix = np.array([[0.0, 1e6], [2e6, 0.0]])
     described = (

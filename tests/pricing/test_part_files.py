@@ -136,6 +136,7 @@ def test_a_switch_has_a_price_by_its_name(tmp_path: Path) -> None:
             'row 1: item: unknown name "nick"; did you mean nic? A row without an item is told all 18 names',
         ),
         ("item,bandwidth_gbps,usd\nnic,100,-5\n", 'row 1: usd: expected a number >= 0, got "-5"'),
+        ("item,bandwidth_gbps,usd\nnic,100,1_450\n", 'row 1: usd: expected a number >= 0, got "1_450"'),
         ("item,bandwidth_gbps,usd\nnic,100,\n", 'row 1: missing key "usd": expected a number >= 0'),
         ("item,bandwidth_gbps,usd\nnic,,5\n", "row 1: nic needs a bandwidth_gbps"),
         ("item,bandwidth_gbps,usd\nocs_port,10,5\n", "row 1: ocs_port has no bandwidth_gbps"),
@@ -161,6 +162,12 @@ def test_a_price_that_stands_twice_and_an_unknown_list_are_refused(tmp_path: Pat
     path.write_text("item,bandwidth_gbps,usd\nnic,100,5\nnic,100,6\n")
     with pytest.raises(InvalidInput, match="nic of 100 Gb/s stands twice"):
         find_prices(str(path))
+    other = tmp_path / "slurm.conf"
+    with pytest.raises(InvalidInput, match=r"^prices: .*slurm\.conf: no such file$"):
+        find_prices(str(other))
+    other.touch()
+    with pytest.raises(InvalidInput, match=r"^prices: .*slurm\.conf: is no price list; .* \.csv, .*\.yaml"):
+        find_prices(str(other))
     with pytest.raises(InvalidInput, match='prices: unknown name "2023"; did you mean'):
         find_prices("2023")
     with pytest.raises(InvalidInput, match=r"no such file"):

@@ -192,6 +192,7 @@ def test_csv_and_npy_say_the_same(tmp_path: Path) -> None:
         ("0,1\n1\n", "row 1: expected 2 cells as in row 0, got 1"),
         ("a,b\n0,1\n1,0\n", 'row 0, column 0: expected bytes, got "a"; a header row'),
         ("0,1,2\n1,0,2\n1,2,many\n", 'row 2, column 2: expected bytes, got "many"'),
+        ("0,1_0\n1,0\n", 'row 0, column 1: expected bytes, got "1_0"'),
         ("0,1,2\n1,0,2\n", "expected a square matrix of at least 2×2, got 2×3"),
         ("0\n", "got 1×1"),
         ("0,-1\n1,0\n", "row 0, column 1: bytes must be >= 0"),

@@ -205,6 +205,8 @@ def _split(text: str, place: str, expected: str) -> tuple[float, str]:
     match = _NUMBER.match(text)
     if match is None:
         raise InvalidInput(f'{place}: expected {expected}, got "{text}"{decimal_hint(text)}')
+    if not isfinite(float(match[1])):
+        raise InvalidInput(f'{place}: larger than anything there is, got "{text}"')
     return float(match[1]), match[2]
 
 

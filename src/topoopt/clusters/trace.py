@@ -281,6 +281,8 @@ class TraceRow(Strict):
         if (self.iterations is None) == (self.duration_s is None):
             got = "neither" if self.iterations is None else "both"
             raise ValueError(f"give either iterations or duration_s, got {got}")
+        if self.iterations is not None and self.iterations % 1:
+            raise ValueError(f"iterations: expected a whole number, got {self.iterations:.15g}")
         if self.min_servers is not None and self.min_servers > self.servers:
             raise ValueError(f"min_servers must be at most servers, got {self.min_servers} > {self.servers}")
         if self.max_servers is not None and self.max_servers < self.servers:

@@ -19,13 +19,15 @@ References
 .. [3] github.com/microsoft/msccl, ``src/include/msccl.h``: the limits.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
+from xml.etree.ElementTree import Element
 from xml.sax.saxutils import quoteattr
 
-from topoopt.base.errors import Infeasible, InvalidInput
+from topoopt.base.errors import Infeasible, InvalidInput, hint, shown
 from topoopt.collectives.schedule import Transfers
 from topoopt.workloads import ring_rounds
 
@@ -51,6 +53,15 @@ _PARTS = {"all-gather": "i", "reduce-scatter": "o"}
 """The buffer that is a rank's own part of it."""
 IN_PLACE = {"allreduce": (1, 0), "reduce-scatter": (1, 0), "all-gather": (1, 1), "all-to-all": (0, 1)}
 """Whether calls take it whose buffers are the same, and whose are not: the first two add up in the input."""
+_ATTRIBUTES = (
+    "name proto nchannels nchunksperloop ngpus coll redop inplace outofplace minBytes maxBytes nthreadblocks",
+    "id i_chunks o_chunks s_chunks",
+    "id send recv chan",
+    "s type srcbuf srcoff dstbuf dstoff cnt depid deps hasdep",
+)
+"""Attributes of a file, an accelerator, a thread block and a step."""
+_TEXTS = ("name", "proto", "coll", "redop", "type", "srcbuf", "dstbuf")
+_FLAGS = ("inplace", "outofplace", "hasdep")
 _Place = tuple[int, int]  # thread block, step
 
 
@@ -190,6 +201,27 @@ def _messages(transfers: Transfers) -> Iterator[tuple[int, int, int, int, bool]]
     for src, dst, first, count, reduce in zip(*(column.tolist() for column in columns), strict=True):
         for part in range(0, count, MOST_COUNT):
             yield src, dst, first + part, min(MOST_COUNT, count - part), reduce
+
+
+def check_attributes(element: Element, where: str = "", depth: int = 0) -> None:
+    """Refuse an element, or one inside it, with an attribute that is not known or no number where one is expected.
+
+    Raises
+    ------
+    ValueError
+        With the accelerator, thread block and step, the attribute, its value and the values allowed.
+    """
+    known = _ATTRIBUTES[depth].split()
+    for name, value in element.attrib.items():
+        if name not in known:
+            raise ValueError(f'{where}unknown attribute "{name}"; {hint(name, known)}')
+        if name in _FLAGS and value not in ("0", "1"):
+            raise ValueError(f"{where}{name}: expected 0 or 1, got {shown(value)}")
+        if name not in _TEXTS and not re.fullmatch(r"-?[0-9]{1,19}", value):
+            raise ValueError(f"{where}{name}: expected an integer, got {shown(value)}")
+    for inner in element if depth + 1 < len(_ATTRIBUTES) else ():
+        number = inner.get("s" if inner.tag == "step" else "id")
+        check_attributes(inner, f"{where}{inner.tag} {number}: ", depth + 1)
 
 
 def _places(transfers: Transfers, src: int, dst: int, first: int) -> tuple[tuple[str, int], tuple[str, int]]:

@@ -18,7 +18,7 @@ import numpy as np
 
 from topoopt.base.arrays import Flags, Ints, Words
 from topoopt.base.errors import InvalidInput
-from topoopt.collectives.msccl import BUFFERS, COLLECTIVES
+from topoopt.collectives.msccl import BUFFERS, COLLECTIVES, check_attributes
 from topoopt.collectives.schedule import Transfers
 
 
@@ -211,6 +211,7 @@ def run_msccl(text: str) -> MscclRun:
     """
     try:
         root = ElementTree.fromstring(text)
+        check_attributes(root)
         collective = _OURS[root.attrib["coll"]]
         ranks, chunks = int(root.attrib["ngpus"]), int(root.attrib["nchunksperloop"])
         channels = int(root.attrib["nchannels"])

@@ -213,12 +213,12 @@ def parse_lengths(text: str | float, word: str) -> Lengths:
     kind, *numbers = str(text).split(":")
     try:
         if not numbers:
-            return Lengths(_within(float(kind), text, word))
+            return Lengths(_whole(float(kind), text, word))
         first, second = map(float, numbers)
     except ValueError:
         raise _wrong(text, word) from None
     if kind == "uniform" and first <= second:
-        low, high = (round(_within(number, text, word)) for number in (first, second))
+        low, high = (round(_whole(number, text, word)) for number in (first, second))
         return Lengths((low + high) / 2, low, high)
     if kind == "lognormal" and 0 < second <= 100:
         return Lengths(_within(first, text, word), spread=second)
@@ -229,6 +229,12 @@ def _within(number: float, text: str | float, word: str) -> float:
     if not 1 <= number <= MOST_TOKENS:
         raise _wrong(text, word)
     return number
+
+
+def _whole(number: float, text: str | float, word: str) -> float:
+    if number % 1:
+        raise InvalidInput(f"{word}: expected whole tokens, got {shown(text)}")
+    return _within(number, text, word)
 
 
 def _wrong(text: str | float, word: str) -> InvalidInput:

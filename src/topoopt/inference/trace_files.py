@@ -145,8 +145,9 @@ def _json_rows(
         for key in texts:
             raise InvalidInput(f"{place}: {key}: expected a number, got {shown(row[key])}")
         if form and not form.is_said and not row.keys() <= set(form.known):
-            format_of(list(row), place)
-            raise InvalidInput(f"{place}: is not in {form.title} format, as the lines above")
+            other = format_of(list(row), place)
+            reason = f"is in {other.title} format, not in {form.title}"
+            raise InvalidInput(f"{place}: {reason}{'' if said else ', as the lines above'}")
         return row
 
     form = said

@@ -343,12 +343,15 @@ def _of_archive(path: str) -> str | None:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
     except Exception:  # of a damaged one it raises errors of many kinds
-        return "arrays" if path.lower().endswith(".npz") else None
+        names = []
     if any(name.endswith(("models/model.json", "serialized_exported_program.json")) for name in names):
         return "program"
     if any(name.endswith(".npy") for name in names):
         return "arrays"
-    return "weights" if any(name.endswith("data.pkl") for name in names) else None
+    if any(name.endswith("data.pkl") for name in names):
+        return "weights"
+    suffix = Path(path).suffix.lower()  # its reader says what is missing
+    return "arrays" if suffix == ".npz" else _BY_SUFFIX.get(suffix)
 
 
 def _of_folder(path: str) -> str | None:

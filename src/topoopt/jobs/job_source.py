@@ -16,6 +16,7 @@ from topoopt.schema.files import (
     Strict,
     checked,
     is_file,
+    read_bytes,
     read_json,
     read_text,
     read_yaml,
@@ -65,6 +66,7 @@ class ModelList:
 
 
 SUFFIXES = (".yaml", ".yml", ".json", ".csv", ".npy")
+_BINARY = (".onnx", ".pt2", ".et")
 WORDS: Mapping[str, str] = {
     "program": "program",
     "onnx": "program",
@@ -167,6 +169,8 @@ def request_of(word: str) -> JobRequest:
     if suffix == ".npy":
         return JobRequest(traffic=word)
     kind = file_kind(word)
+    if kind is None and suffix in _BINARY and not os.path.isdir(word):
+        read_bytes(word)  # of a missing file it says so
     if kind is not None and kind in WORDS:
         return _named(kind, word)
     if (other := wrong_kind(word, "job")) is not None:

@@ -1,11 +1,14 @@
 """The job that a request means: a model of the zoo, operators, a profile of theirs, or a traffic matrix."""
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from topoopt.base.errors import InvalidInput, check_known
+import numpy as np
+
+from topoopt.base.errors import InvalidInput, Note, check_known
 from topoopt.base.units import format_time
 from topoopt.catalog import find_accelerator
 from topoopt.jobs.job import Job, make_job, traffic_job
@@ -271,6 +274,8 @@ def _traffic(request: JobRequest, what: str) -> _Given:
     matrix = read_traffic_matrix(what)
     per_server = _folds(request.cluster, len(matrix))
     if per_server is None:
+        if matrix.ndim == 2 and np.diagonal(matrix).any():
+            warnings.warn(Note(f"{what}: the diagonal, of servers to themselves, is left out"), stacklevel=2)
         return traffic_from_matrix(matrix, what), "a traffic matrix", None, None
     folded = traffic_from_matrix(folded_matrix(matrix, per_server, what), what)
     return folded, f"a matrix of {len(matrix)} accelerators, {per_server} on a server", None, None

@@ -1,7 +1,7 @@
 """Sections of a plan's page for each kind of work, and the traffic of a job known by nothing else."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,10 +14,10 @@ from topoopt.catalog import ClusterSpec
 from topoopt.jobs import TrafficWork
 from topoopt.pages.chart import Bar, BarChart, HeatmapChart, Limit, LineChart, Series, TimelineChart
 from topoopt.pages.page import Block, Page, Section, Tile
-from topoopt.pages.tables import Entries, counted, facts, joined, number, table
+from topoopt.pages.tables import Entries, counted, facts, joined, number, table, text
 from topoopt.pages.timelines import WAITING, critical_path, time_by_phase
 from topoopt.plans import Plan
-from topoopt.routing import LaidTraffic
+from topoopt.routing import Conflicts, LaidTraffic
 from topoopt.simulation import COLLECTIVE, COMPUTE, TRANSFER, SimResult, TimelineRow, timeline
 from topoopt.workloads import ParallelStrategy, Traffic, bus_bandwidth_factor
 
@@ -186,6 +186,7 @@ def laid_traffic_page(laid: LaidTraffic) -> Page:
             Section("moved", "What is moved", "", (facts(moved), all_pairs)),
             _busiest("pairs", pairs, sizes),
             _busiest("links", links, [link["bytes"] for link in links]),
+            *_conflicts(laid.conflicts),
         ),
         key_numbers={
             "link_bytes_max": busiest,
@@ -193,6 +194,25 @@ def laid_traffic_page(laid: LaidTraffic) -> Page:
         },
         remark=f"on {demand.servers} servers: what one iteration moves",
     )
+
+
+def _conflicts(found: Conflicts | None) -> Iterator[Section]:
+    if found is None:
+        return
+    rows = table(
+        "ECMP conflicts",
+        found.rows,
+        text("paths", "paths"),
+        number("connections", "connections", str),
+        number("fullest link", "mean", lambda value: f"{value:.2f} ×"),
+        number("p99", "p99", lambda value: f"{value:.2f} ×"),
+    )
+    legend = (
+        "fullest link: its time over that with traffic split equally over all shortest paths; connections: per pair of "
+        "servers and NIC; chosen: each connection on the path that is least full; sprayed: packet by packet"
+    )
+    remark = f"on {found.fabric}: {counted(found.pairs, 'pair')}, {found.draws} hashes"
+    yield Section("conflicts", "ECMP conflicts", legend, (rows,), remark)
 
 
 def allreduce_words(demand: Traffic) -> str:

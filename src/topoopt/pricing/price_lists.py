@@ -15,7 +15,16 @@ from typing import Any, Literal, get_args
 from topoopt.base.errors import InvalidInput, check_known, shown, unknown_name
 from topoopt.base.units import format_bandwidth
 from topoopt.catalog import packet_switches
-from topoopt.schema.files import Amount, Positive, Strict, headed_rows, parse_yaml, read_text, validated
+from topoopt.schema.files import (
+    Amount,
+    Positive,
+    Strict,
+    headed_rows,
+    is_file,
+    parse_yaml,
+    read_text,
+    validated,
+)
 
 Item = Literal[
     "nic",
@@ -247,6 +256,7 @@ class PowerRowModel(_PartRowModel):
 
 _ROW_MODELS: Mapping[str, type[_PartRowModel]] = {"prices": PriceRowModel, "power": PowerRowModel}
 TABLES = (".csv", ".tsv", ".txt")
+_SUFFIXES = (*TABLES, ".yaml", ".yml", ".json")
 """Endings of files that are tables; the last is that of "Unicode text" of spreadsheets."""
 
 
@@ -326,13 +336,16 @@ def _parts(name: str) -> tuple[str, ...]:
 
 
 def _is_file(name: str) -> bool:
-    return Path(name).suffix.lower() in (*TABLES, ".yaml", ".yml", ".json")
+    return Path(name).suffix.lower() in _SUFFIXES
 
 
 def _of_file(kind: str, name: str, shipped: tuple[str, ...], folder: str | Path) -> PartTable:
+    path = str(Path(folder) / name)
+    if not _is_file(name) and (Path(name).suffix or is_file(path)):
+        reason = f"is no price list; give a file {', '.join(_SUFFIXES)}" if is_file(path) else "no such file"
+        raise InvalidInput(f"{kind}: {name}: {reason}")
     if not _is_file(name):
         raise unknown_name(kind, name, (*shipped, "a file .csv or .yaml"))
-    path = str(Path(folder) / name)
     return _table(kind, name, path, read_text(path))
 
 

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from topoopt.routing.fabric import Reconfiguration as Reconfiguration
     from topoopt.routing.fabric import RegionalReconfiguration as RegionalReconfiguration
     from topoopt.routing.fabric import beat as beat
+    from topoopt.routing.hash_conflicts import Conflicts as Conflicts
+    from topoopt.routing.hash_conflicts import conflicts_on as conflicts_on
+    from topoopt.routing.hash_conflicts import expected_fullest_bin as expected_fullest_bin
+    from topoopt.routing.hash_conflicts import no_conflict_share as no_conflict_share
     from topoopt.routing.k_shortest import KShortestRoutes as KShortestRoutes
     from topoopt.routing.k_shortest import SingleShortestRoutes as SingleShortestRoutes
     from topoopt.routing.k_shortest import next_links as next_links

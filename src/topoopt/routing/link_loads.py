@@ -12,6 +12,7 @@ from topoopt.base.errors import InvalidInput
 from topoopt.routing.coin_routes import CoinChangeRoutes
 from topoopt.routing.ecmp import EcmpRoutes
 from topoopt.routing.fabric import Fabric
+from topoopt.routing.hash_conflicts import Conflicts
 from topoopt.routing.pair_links import (
     LinkRows,
     PairLinks,
@@ -125,6 +126,8 @@ class LaidTraffic:
         Bytes between servers: transfers, and AllReduces along their rings.
     link_bytes : float64 array, shape (links,)
         Bytes of both on each link, relayed bytes included.
+    conflicts : Conflicts, optional
+        Conflicts of its connections on a network of switches, if asked for.
     """
 
     model: str
@@ -134,6 +137,7 @@ class LaidTraffic:
     mp_bytes: Floats
     allreduce_bytes: Floats
     link_bytes: Floats
+    conflicts: Conflicts | None = None
 
     def pairs(self) -> list[dict[str, Any]]:
         """Return every ordered pair of servers that exchanges bytes."""
@@ -164,6 +168,7 @@ class LaidTraffic:
             "link_bytes_max": float(self.link_bytes.max(initial=0.0)),
             "pairs": self.pairs(),
             "links": self.links(),
+            "conflicts": None if self.conflicts is None else self.conflicts.to_json(),
         }
 
     def to_frame(self) -> Frame:

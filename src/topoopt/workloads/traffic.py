@@ -225,7 +225,7 @@ def _from_csv(path: str | Path) -> NDArray[np.float64]:
 
 def _number(path: str | Path, row: int, column: int, cell: str) -> float:
     try:
-        return float(cell)
+        return float("" if "_" in cell else cell)
     except ValueError:
         hint = "; a header row or column must go" if 0 in (row, column) else ""
         shown = cell if len(cell) <= 40 else cell[:37] + "..."

@@ -62,8 +62,8 @@ def test_one_server_needs_no_network() -> None:
 
 
 @settings(max_examples=5)
-@given(st.floats(1e6, 1e12), st.floats(0.5, 10))
-def test_hours_and_dollars_are_in_proportion_to_tokens(tokens: float, epochs: float) -> None:
+@given(st.integers(10**6, 10**12), st.floats(0.5, 10))
+def test_hours_and_dollars_are_in_proportion_to_tokens(tokens: int, epochs: float) -> None:
     one, more = (
         topoopt.finetune("llama3-8b", accelerators=8, alone=True, tokens=tokens, epochs=times)
         for times in (epochs, 2 * epochs)
@@ -94,6 +94,7 @@ def test_a_table_has_a_row_for_every_way_on_every_network() -> None:
         ({"full": True, "qlora": True}, "qlora: full trains all weights"),
         ({"lora_rank": 0}, "lora_rank: "),
         ({"lora_rank": 5000}, "lora_rank 5000: is above the hidden size"),
+        ({"tokens": 1.5}, r"tokens: expected whole tokens, got 1\.5"),
         ({"tokens": -1}, "tokens: expected a number above 0"),
         ({"tokens": 1e30}, r"tokens: expected a number above 0 and up to 1e\+15, got 1e\+30"),
         ({"epochs": 1e7}, r"epochs: expected a number above 0 and up to 1e\+06"),

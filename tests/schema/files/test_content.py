@@ -36,6 +36,10 @@ def test_bad_yaml_is_refused_with_its_line(text: str, part: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_numbers_with_colons_are_text() -> None:
+    assert parse_yaml("a: 1:30\nb: 1:30.5\nc: 90", "f.yaml") == {"a": "1:30", "b": "1:30.5", "c": 90}
+
+
 @pytest.mark.parametrize("parse", [parse_json, parse_yaml])
 def test_a_key_that_stands_twice_in_json_is_refused_with_its_line(parse: Callable[[str, str], Any]) -> None:
     with pytest.raises(InvalidInput, match=r'^f\.json: line 3: key "b" stands twice$'):

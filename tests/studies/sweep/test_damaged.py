@@ -106,6 +106,11 @@ def test_a_full_disk_loses_nothing(sweep: MakeSweep, tmp_path: Path) -> None:
             with pytest.raises(InvalidInput, match=r"duckdb: cannot be written: No space left on device"):
                 run_sweep(made, place, pretending()[0])
         assert {one.name for one in small.iterdir()} <= {"r.duckdb", "r.duckdb.wal", "full"}
+        with (small / "full").open("r+b") as full:  # room for the log of a new store, and not for the store
+            full.truncate((small / "full").stat().st_size - 0x10000)
+        with pytest.raises(InvalidInput, match=r"cannot be written: No space left on device"):
+            run_sweep(made, small / "new.duckdb", pretending()[0])
+        assert not (small / "new.duckdb").exists()
         (small / "full").unlink()
         assert run_sweep(made, file, pretending()[0]).found == 1
     finally:

@@ -286,6 +286,7 @@ GRAPHML = '<graphml>\n<graph edgedefault="undirected">\n{}\n</graph>\n</graphml>
             r"nodes\[1\]: node 0_NVSwitch_0 is a switch or a NIC, and a wiring joins servers directly",
         ),
         ("x.csv", "a,b,c\n", "line 1: expected two servers, .*; name the columns in a first line"),
+        ("x.csv", "0 1\n1 -2\n-2 0\n", 'line 2: expected two servers, such as 0 1, got "-2"'),
         ("x.csv", "a,b\nb,b\n", "line 2: server b is linked to itself"),
         (
             "x.csv",

@@ -45,7 +45,7 @@ def written(
     given = [onnx.helper.make_tensor_value_info("x", FLOAT, ["batch", width])]
     made = [onnx.helper.make_tensor_value_info("y", FLOAT, None)]
     graph = onnx.helper.make_graph(list(nodes), "g", given, made, list(constants))
-    sets = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("lab", 1)]
+    sets = [onnx.helper.make_opsetid("", 19), onnx.helper.make_opsetid("lab", 1)]
     path.write_bytes(
         onnx.helper.make_model(graph, opset_imports=sets, functions=list(functions)).SerializeToString()
     )
@@ -75,6 +75,11 @@ WAYS: dict[str, tuple[list[Any], list[Any], int]] = {
         [tensor("q", SQUARE, np.int8), tensor("s", [0.1] * WIDE), tensor("z", [0] * WIDE, np.int8)],
         4,
     ),
+    "DequantizeLinear of float8": (
+        [node("DequantizeLinear", "q s", "w")],
+        [onnx.helper.make_tensor("q", 17, [WIDE, WIDE], bytes(WIDE**2), raw=True), tensor("s", 0.1)],
+        4,
+    ),
     "numbers of a table": (
         [node("Gather", "table q", "w")],
         [tensor("table", np.zeros(16)), tensor("q", SQUARE, np.int64)],
@@ -90,6 +95,117 @@ def test_a_weight_is_one_however_it_is_written(way: str, tmp_path: Path) -> None
     nodes, constants, element_bytes = WAYS[way]
     path = written(tmp_path / "m.onnx", [*nodes, node("MatMul", "x w", "y")], constants, width=WIDE)
     assert parameter_bytes(path) == element_bytes * WIDE**2
+
+
+SCALES = [tensor("s", 0.1), tensor("z", 0, np.uint8)]
+QUANTIZED: dict[str, tuple[list[Any], int]] = {
+    "QLinearMatMul": (
+        [
+            node("QuantizeLinear", "x s z", "q"),
+            node("QLinearMatMul", "q s z w s z s z", "h"),
+            node("DequantizeLinear", "h s z", "y"),
+        ],
+        64,
+    ),
+    "MatMulInteger": (
+        [
+            node("DynamicQuantizeLinear", "x", "q qs qz"),
+            node("MatMulInteger", "q w qz", "h"),
+            node("Add", "h b", "i"),
+            node("Cast", "i", "y", to=FLOAT),
+        ],
+        64 + 8,
+    ),
+    "QLinearConv": (
+        [
+            node("Reshape", "x image", "r"),
+            node("QuantizeLinear", "r s z", "q"),
+            node("QLinearConv", "q s z kernel s z s z b", "h"),
+            node("DequantizeLinear", "h s z", "y"),
+        ],
+        8 * 8 * 9 + 8,
+    ),
+    "Gather and Cast": (
+        [
+            node("ArgMax", "x", "i", axis=1),
+            node("Gather", "w i", "g"),
+            node("Cast", "g", "y", to=FLOAT),
+        ],
+        64,
+    ),
+    "Gather and DequantizeLinear": (
+        [
+            node("ArgMax", "x", "i", axis=1),
+            node("Gather", "w i", "g"),
+            node("DequantizeLinear", "g s z", "y"),
+        ],
+        64,
+    ),
+}
+OPERANDS = [
+    *SCALES,
+    *(tensor("w", np.zeros((8, 8)), np.uint8), tensor("b", np.zeros(8), np.int32)),
+    *(tensor("kernel", np.zeros((8, 8, 3, 3)), np.uint8), tensor("image", [-1, 8, 1, 1], np.int64)),
+]
+
+
+@pytest.mark.parametrize("way", QUANTIZED)
+def test_operators_on_whole_numbers_count_as_those_on_float32(way: str, tmp_path: Path) -> None:
+    nodes, elements = QUANTIZED[way]
+    if way == "QLinearConv":
+        nodes[2].attribute.append(onnx.helper.make_attribute("pads", [1, 1, 1, 1]))
+    path = written(tmp_path / "m.onnx", nodes, OPERANDS)
+    assert parameter_bytes(path) == 4 * elements
+
+
+def test_quantized_activations_join_operators_as_others_do(tmp_path: Path) -> None:
+    nodes = [
+        node("QuantizeLinear", "x s z", "q"),
+        node("QLinearMatMul", "q s z w s z s z", "h"),
+        node("QLinearMatMul", "h s z v s z s z", "i"),
+        node("DequantizeLinear", "i s z", "y"),
+    ]
+    weights = [tensor(name, np.zeros((8, 8)), np.uint8) for name in "wv"]
+    _, first, second = read_program(written(tmp_path / "m.onnx", nodes, [*SCALES, *weights]), {})[0].operators
+    assert (first.kind, first.forward_flops_per_sample, second.inputs) == ("dense", 2 * 64, (1,))
+
+
+def test_a_mask_of_uint8_is_no_weight(tmp_path: Path) -> None:
+    nodes = [node("Cast", "m", "mask", to=9), node("MatMul", "x w", "h"), node("Where", "mask h x", "y")]
+    constants = [tensor("m", np.ones((1, 8)), np.uint8), tensor("w", np.zeros((8, 8)))]
+    assert parameter_bytes(written(tmp_path / "m.onnx", nodes, constants)) == 4 * 64
+
+
+@pytest.mark.parametrize(("kind", "element_bytes"), [(np.uint8, 1), (np.int64, 8), (np.float32, 4)])
+def test_an_unknown_operator_counts_the_bytes_of_its_constants(
+    kind: Any, element_bytes: int, tmp_path: Path
+) -> None:
+    nodes = [onnx.helper.make_node("Foo", ["x", "w"], ["h"], domain="lab"), node("MatMul", "h v", "y")]
+    constants = [tensor("w", np.zeros((8, 8)), kind), tensor("v", np.zeros((8, 8)))]
+    path = written(tmp_path / "m.onnx", nodes, constants)
+    with pytest.raises(InvalidInput, match=r"operators that are not known: lab::Foo \(1\)"):
+        read_program(path, {})
+    path = written(tmp_path / "n.onnx", nodes[:1], constants)
+    graph, _ = read_program(path, {"unknown": "bytes"})
+    assert [op.parameter_bytes for op in graph.operators] == [element_bytes * 64]
+
+
+def test_a_constant_of_a_function_that_is_called_twice_counts_once(tmp_path: Path) -> None:
+    body = [node("Constant", "", "w", value=tensor("", np.zeros((8, 8)))), node("MatMul", "a w", "b")]
+    layer = onnx.helper.make_function("lab", "layer", ["a"], ["b"], body, [onnx.helper.make_opsetid("", 19)])
+    calls = [onnx.helper.make_node("layer", [read], [made], domain="lab") for read, made in ("xh", "hy")]
+    assert parameter_bytes(written(tmp_path / "m.onnx", calls, functions=[layer])) == 4 * 64
+
+
+def test_bytes_that_are_not_those_of_the_dimensions_and_negative_sizes_are_refused(tmp_path: Path) -> None:
+    short = onnx.TensorProto(name="w", data_type=FLOAT, dims=[8, 9], raw_data=bytes(256))
+    path = written(tmp_path / "m.onnx", [node("MatMul", "x w", "y")], [short])
+    with pytest.raises(InvalidInput, match=r"w: 256 bytes for dimensions \[8, 9\]: expected 288"):
+        read_program(path, {})
+    nodes = [node("ConstantOfShape", "n", "w"), node("MatMul", "x w", "y")]
+    path = written(tmp_path / "n.onnx", nodes, [tensor("n", [-5, 2], np.int64)])
+    with pytest.raises(InvalidInput, match=r"ConstantOfShape: w of sizes \[-5, 2\]: expected sizes >= 0"):
+        read_program(path, {})
 
 
 def test_what_is_made_of_the_shape_of_an_input_is_no_weight(tmp_path: Path) -> None:
@@ -171,7 +287,7 @@ def function(number: int, *calls: int) -> Any:
         onnx.helper.make_node(f"f{call}", [names[place]], [names[place + 1]], domain="lab")
         for place, call in enumerate(calls)
     ]
-    sets = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("lab", 1)]
+    sets = [onnx.helper.make_opsetid("", 19), onnx.helper.make_opsetid("lab", 1)]
     nodes = nodes or [onnx.helper.make_node("Relu", ["a"], ["b"])]
     return onnx.helper.make_function("lab", f"f{number}", ["a"], ["b"], nodes, sets)
 

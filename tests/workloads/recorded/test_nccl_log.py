@@ -146,6 +146,16 @@ def test_accelerators_are_put_on_servers_as_asked(tmp_path: Path) -> None:
         ),
         ([*world(8), called(0, "AllFlip", 1, 8)], None, "AllFlip: no call that is known"),
         ([*world(8), called(0, "AllReduce", 1, 8, datatype=99)], None, "datatype 99 is not known"),
+        (
+            [*world(8), called(0, "AllReduce", 1, 8).replace("count 1 ", "count 1e6 ")],
+            None,
+            'line 10: AllReduce: count: expected an integer >= 0 of at most 16 digits, got "1e6"',
+        ),
+        (
+            [*world(8), called(0, "AllReduce", 1000, 8), called(1, "AllReduce", 2000, 8)],
+            None,
+            "line 11: AllReduce: opCount 1f: count 2000, and 1000 of another rank in line 10",
+        ),
         ([*world(4), called(0, "AllReduce", 1, 4)], None, "all 4 accelerators are in one server"),
         ([*world(8), called(0, "Send", 1, 8, root=8)], None, "Send: root 8, of a communicator of 8 ranks"),
         ([*world(8), called(0, "AllReduce", 1, 8)], 3, "do not fill servers of accelerators_per_server=3"),
@@ -168,7 +178,7 @@ def test_what_a_log_does_not_say_is_one_line(
     ],
 )
 def test_a_long_text_that_is_almost_a_log_is_read_once(text: str) -> None:
-    assert not list(nccl_lines([text]))
+    assert not list(nccl_lines([text], "log"))
     assert is_nccl_log(text) == ("INFO" in text)
 
 

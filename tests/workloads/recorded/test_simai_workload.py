@@ -125,6 +125,7 @@ def test_plan_and_simulation_take_exchanges_inside_servers_alike(per_server: int
             'line 3: forward: collective "ALLREDUCE_PP"',
         ),
         (TENSOR.replace("     1\n", "\n", 1), "line 3: expected 12 values of a layer, got 11"),
+        (TENSOR.replace("     1\n", "     1 7 8\n", 1), "line 3: expected 12 values of a layer, got 14"),
         (
             "MICRO\n1\nmicro -1 1 ALLREDUCE 1 1 NONE 0 1 NONE 0 1\n",
             "no verb reads; give a workload of AICB, which begins with HYBRID_TRANSFORMER",

@@ -330,3 +330,18 @@ def test_a_family_that_is_no_text_is_one_line(value: str, tmp_path: Path) -> Non
 def test_attention_at_intervals_beyond_all_layers_is_none() -> None:
     beyond = [config("qwen3-next-80b-a3b", full_attention_interval=interval) for interval in (49, 10**15)]
     assert config_to_model(beyond[0], "f") == config_to_model(beyond[1], "f")
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "written"),
+    [
+        ("mistral-7b", "num_key_value_heads", "num_key_value_head"),
+        ("mistral-7b", "sliding_window", "slidng_window"),
+        ("mixtral-8x7b", "num_local_experts", "num_local_expert"),
+    ],
+)
+def test_a_key_that_is_almost_another_is_refused(name: str, key: str, written: str) -> None:
+    values = dict(config(name))
+    values[written] = values.pop(key)
+    with pytest.raises(InvalidInput, match=f'unknown key "{written}"; did you mean {key}|{key}: missing'):
+        config_to_model(values, "f")

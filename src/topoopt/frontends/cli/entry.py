@@ -2,6 +2,7 @@
 
 import gc
 import io
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -20,6 +21,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if arguments is None:  # a command of its own, not a call from another program
             gc.set_threshold(LIVING, 20, 50)
             interrupt_when_safe()
+            for name in ("stdout", "stderr"):
+                if getattr(sys, name) is None:  # closed, as by >&-
+                    setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
             # an escape where the encoding of the terminal lacks a character; no warnings of libraries
             for stream in (sys.stdout, sys.stderr):
                 if isinstance(stream, io.TextIOWrapper):

@@ -8,7 +8,8 @@ from typing import Any, Unpack
 from topoopt.base.answers import Progress, silent
 from topoopt.base.errors import InvalidInput
 from topoopt.base.workers import start_compiling_ahead
-from topoopt.finder import find_topology
+from topoopt.catalog import NETWORKS, ClusterSpec, check_networks
+from topoopt.finder import FabricRequest, FabricShape, build_fabric, find_topology
 from topoopt.frontends.verbs.job_request import (
     Source,
     job_request,
@@ -24,7 +25,7 @@ from topoopt.frontends.verbs.serving import planned_service
 from topoopt.jobs import Described, Job, JobRequest, in_its_place, is_plan, is_serving_job, job_traffic
 from topoopt.plans import Comparison, Plan, read_plan
 from topoopt.pricing import Iteration, OwnershipTerms, in_samples
-from topoopt.routing import LaidTraffic, lay_traffic
+from topoopt.routing import LaidTraffic, conflicts_on, lay_traffic
 from topoopt.schema.words import JobWords, PlanWords, TrafficWords, checked_arguments, checked_words, pick
 from topoopt.search import (
     Draft,
@@ -72,10 +73,12 @@ def traffic(
     (16, True)
     """
     checked_words(words, TrafficWords)
+    on_fabric = words.pop("conflicts", None)
     planned = plan_from_file(model, words)
     if planned is not None:
         plan = planned[0]
-        return lay_traffic(plan.job.name, "the plan's", plan.traffic(), plan.fabric)
+        laid = lay_traffic(plan.job.name, "the plan's", plan.traffic(), plan.fabric)
+        return _with_conflicts(laid, plan.job.cluster, on_fabric, 0)
     options, request = search_options(job_request(model, words), words)  # type: ignore[arg-type]
     request = on_wiring_file(request, options)
     job = job_of(request, on_progress)
@@ -91,7 +94,31 @@ def traffic(
             rules=options.rules,
             seed=options.seed,
         )
-    return lay_traffic(job.name, job.work.plain_words, demand, fabric)
+    laid = lay_traffic(job.name, job.work.plain_words, demand, fabric)
+    return _with_conflicts(laid, cluster, on_fabric, options.seed)
+
+
+def _with_conflicts(laid: LaidTraffic, cluster: ClusterSpec, name: str | None, seed: int) -> LaidTraffic:
+    """Return the traffic with the conflicts of its connections on a fabric, if one is named."""
+    if name is None:
+        return laid
+    check_networks("conflicts", (name,), "simulate")
+    if not NETWORKS[name].switched:
+        raise InvalidInput(
+            f"conflicts: {name} has no packet switches, whose hash they come from; name one that has"
+        )
+    groups = [group.members for group in laid.traffic.allreduce]
+    request = FabricRequest(
+        cluster.servers,
+        cluster.degree,
+        cluster.link_bandwidth_bps,
+        groups,
+        latency_s=cluster.link_latency_s,
+        server_bandwidth_bps=cluster.degree * cluster.link_bandwidth_bps,
+        seed=seed,
+        shape=FabricShape(switches=True),
+    )
+    return replace(laid, conflicts=conflicts_on(laid.traffic, build_fabric(name, request), seed=seed))
 
 
 @checked_arguments

@@ -305,6 +305,8 @@ def _tokens(words: Mapping[str, Any]) -> float:
     for word, most in (("tokens", MOST_TOKENS), ("epochs", MOST_EPOCHS)):
         if not 0 < words[word] <= most:
             raise InvalidInput(f"{word}: expected a number above 0 and up to {most:g}, got {words[word]:g}")
+    if words["tokens"] % 1:
+        raise InvalidInput(f"tokens: expected whole tokens, got {words['tokens']}")
     return float(words["tokens"] * words["epochs"])
 
 

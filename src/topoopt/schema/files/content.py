@@ -239,13 +239,29 @@ def _is_cut(error: json.JSONDecodeError) -> bool:
 
 
 def _constructed(text: str, place: str) -> Any:
-    loader = yaml.SafeLoader(text)
+    loader = _Loader(text)
     try:
         node = loader.get_single_node()
         _refuse_repeated_keys(node, place)
         return None if node is None else loader.construct_document(node)
     finally:
         loader.dispose()
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads ``1:30`` as text, which YAML 1.1 takes for 90."""
+
+    def construct_yaml_int(self, node: Any) -> Any:
+        """Return an integer, or text with colons as it is."""
+        return self.construct_scalar(node) if ":" in node.value else super().construct_yaml_int(node)
+
+    def construct_yaml_float(self, node: Any) -> Any:
+        """Return a number, or text with colons as it is."""
+        return self.construct_scalar(node) if ":" in node.value else super().construct_yaml_float(node)
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
+_Loader.add_constructor("tag:yaml.org,2002:float", _Loader.construct_yaml_float)
 
 
 class _RepeatedKey(Exception):

@@ -21,6 +21,7 @@ from topoopt.base.limits import LARGEST
 from topoopt.base.units import parse_bandwidth, parse_time
 from topoopt.schema.files.content import Step, dotted
 
+_UNDERSCORED = re.compile(r"\s*[-+]?\d[\d.]*_[\d_.]*(?:[eE][-+]?[\d_]+)?\s*")
 _BLANK = re.compile(r"\s*")
 _DECODER = json.JSONDecoder()
 _STEP = re.compile(r"([A-Za-z_]\w*)|\[(\d+)\]")
@@ -138,15 +139,15 @@ def validated(model_class: type[ModelT], mapping: object, place: str) -> ModelT:
 
 
 def _refuse_truth(model_class: type[BaseModel], mapping: Mapping[Any, Any], place: str) -> None:
-    """Refuse true and false where a number is expected; pydantic takes them for 1 and 0."""
+    """Refuse true, false and "1_0" where a number is expected; pydantic takes them for 1, 0 and 10."""
     pending: list[tuple[tuple[int | str, ...], Any]] = [((), mapping)]
     while pending:
         where, value = pending.pop()
-        if isinstance(value, bool):
+        if isinstance(value, bool) or (isinstance(value, str) and _UNDERSCORED.fullmatch(value)):
             schema, _ = _schema_at(_json_schema(model_class), where)
             kinds = {branch.get("type"): branch for branch in schema.get("anyOf", (schema,))}
             number = kinds.get("integer", kinds.get("number"))
-            if number is not None and "boolean" not in kinds:
+            if number is not None and not kinds.keys() & {"boolean", "string"}:
                 expected = _expected(number, None)
                 raise InvalidInput(f"{place}: {dotted(where)}expected {expected}, got {shown(value)}")
         inner = (
@@ -156,7 +157,9 @@ def _refuse_truth(model_class: type[BaseModel], mapping: Mapping[Any, Any], plac
             if isinstance(value, list)
             else ()
         )
-        pending.extend(((*where, step), one) for step, one in inner if isinstance(one, bool | Mapping | list))
+        pending.extend(
+            ((*where, step), one) for step, one in inner if isinstance(one, bool | str | Mapping | list)
+        )
 
 
 def quantity(parse: Callable[[str, str], float]) -> Callable[[object], float]:

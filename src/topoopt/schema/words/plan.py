@@ -202,6 +202,10 @@ class SearchWords(TypedDict, total=False):
 class TrafficWords(JobWords, TrainingWords, FinderWords, total=False):
     """All words that :func:`topoopt.traffic` takes."""
 
+    conflicts: Annotated[str, Word("FABRIC")]
+    """Also hash the job's connections to the paths of this network of switches ({networks of simulate}), and show how
+    much fuller its fullest link becomes than with traffic split equally."""
+
 
 class PlanWords(JobWords, TrainingWords, FinderWords, SearchWords, PricingWords, OwnershipWords, total=False):
     """All words that :func:`topoopt.plan` takes."""

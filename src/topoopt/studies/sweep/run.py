@@ -280,6 +280,7 @@ def create_database(path: str | Path) -> None:
                 for statement in _STATEMENTS:
                     connection.execute(statement)
                 connection.execute("INSERT INTO about VALUES (?)", [FORMAT])
+                connection.execute("CHECKPOINT")  # closing says nothing of a full disk
             with contextlib.suppress(FileExistsError):  # another process was quicker
                 os.link(made, target)
     except FileNotFoundError:

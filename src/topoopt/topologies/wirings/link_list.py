@@ -73,7 +73,7 @@ _REMARKS = (
 )
 """Columns about a link that are passed over; the last ones are those of a patch list."""
 _TWO = 2
-_NUMBERS = re.compile(r"\s*(\d+)\s*(?:->|--|-)\s*(\d+)\s*")
+_NUMBERS = re.compile(r"\s*(\d+)(?:\s*(?:->|--)\s*|\s+-\s+|-\s*)(\d+)\s*")
 _ARROW = re.compile(r"->|--|—|–|(?<=\s)-(?=\s)")
 _Line = tuple[int, str]
 _NAMES = ("name", "label", "hostname")
@@ -378,7 +378,7 @@ def _tabled(
             raise InvalidInput(
                 f"{place}: {len(fields)} values for the {len(columns)} columns {', '.join(columns)}"
             )
-        a, b = (node_name(fields[end], place) for end in ends)
+        a, b = (_end(fields[end], place) for end in ends)
         says = {name: value for name, value in zip(columns, fields, strict=False) if value}
         yield ForeignLink(
             place, (a, b), {name: says[name] for name in says if columns.index(name) not in ends}
@@ -394,13 +394,16 @@ def _pairs(lines: list[_Line], separator: str) -> Iterator[ForeignLink]:
         numbers = _NUMBERS.fullmatch(text)
         fields = [numbers[1], numbers[2]] if numbers else _fields((number, text), "" if behind else separator)
         if len(fields) != _TWO or not all(fields):
-            more = (
-                "; name the columns in a first line, such as source,target,bandwidth"
-                if len(fields) > _TWO
-                else ""
-            )
+            columns = "; name the columns in a first line, such as source,target,bandwidth"
+            more = columns if len(fields) > _TWO else ""
             raise InvalidInput(f"{place}: expected two servers, such as 0 1, got {shown(text)}{more}")
-        yield ForeignLink(place, (node_name(fields[0], place), node_name(fields[1], place)), says)
+        yield ForeignLink(place, (_end(fields[0], place), _end(fields[1], place)), says)
+
+
+def _end(word: str, place: str) -> str:
+    if re.fullmatch(r"-\d+", word):
+        raise InvalidInput(f"{place}: expected two servers, such as 0 1, got {shown(word)}")
+    return node_name(word, place)
 
 
 def _dictionary(text: str, place: str) -> Mapping[str, Any]:

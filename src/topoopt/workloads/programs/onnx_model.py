@@ -8,8 +8,9 @@ depends on the shape of an input alone, such as a mask, is none.
 Values are computed where they are small and cheap, since sizes depend on them. The cost of a file is checked first.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -19,6 +20,20 @@ from topoopt.base.errors import InvalidInput
 from topoopt.base.extras import library
 from topoopt.schema.files import decoding, read_bytes
 from topoopt.workloads.programs import tensor_program as roles
+from topoopt.workloads.programs.onnx_constants import (
+    OPERANDS,
+    QUANTIZED_BY_USE,
+    QUANTIZED_KINDS,
+    captured_tensors,
+    check_bytes,
+    mark_constants,
+    nested_calls,
+    nested_constants,
+    operator_of,
+    quantized_tensors,
+    share_constants,
+    tensors_of_bytes,
+)
 from topoopt.workloads.programs.tensor_program import ProgramNode, Tensor, TensorProgram, checked_tensor
 
 SUFFIX = ".onnx"
@@ -82,7 +97,9 @@ def read_onnx(path: str, sizes: Mapping[str, int], samples: int | None = None) -
     _check_cost(model, path)
     if model.functions:
         with decoding(path, "its functions cannot be written out", "export it without functions"):
+            mark_constants(model.functions)
             model = onnx.inliner.inline_local_functions(model)
+            share_constants(model.graph.node, onnx.helper.make_node)
     _set_sizes(model.graph, path, sizes, samples)
     with decoding(path, "no model in ONNX that is known here", "export it again"):
         return _Graph(onnx, model, path).program()
@@ -129,7 +146,7 @@ def _check_cost(model: Any, path: str) -> None:
     ) -> tuple[int, int, int]:
         """Return calls, bytes and levels of functions."""
         calls, levels = 0, 0
-        for node in _nested(nodes):
+        for node in nested_calls(nodes):
             calls += 1
             key = (node.domain, node.op_type)
             if key not in bodies:
@@ -154,45 +171,8 @@ def _check_cost(model: Any, path: str) -> None:
         )
 
 
-def _nested(nodes: Sequence[Any]) -> Iterator[Any]:
-    """Yield calls, and those in their graphs: branches and bodies of loops."""
-    for node in nodes:
-        yield node
-        for inner in _graphs(node):
-            yield from _nested(inner.node)
-
-
-def _graphs(node: Any) -> Iterator[Any]:
-    for one in node.attribute:
-        yield from ([one.g] if one.HasField("g") else one.graphs)
-
-
-def _captured(node: Any) -> Iterator[str]:
-    """Yield the tensors that the graphs in a call read from outside."""
-    for graph in _graphs(node):
-        own = {"", *(one.name for one in (*graph.initializer, *graph.input))}
-        for inner in graph.node:
-            yield from (name for name in (*inner.input, *_captured(inner)) if name not in own)
-            own.update(inner.output)
-        yield from (one.name for one in graph.output if one.name not in own)
-
-
-def _constants(node: Any, within: str) -> Iterator[tuple[str, int, Sequence[int]]]:
-    """Yield name, type and dimensions of the constants in the graphs of a call."""
-    for graph in _graphs(node):
-        yield from ((f"{within}/{one.name}", one.data_type, one.dims) for one in graph.initializer)
-        for inner in graph.node:
-            held = (one.t for one in inner.attribute if inner.op_type == "Constant" and one.HasField("t"))
-            yield from ((f"{within}/{inner.output[0]}", tensor.data_type, tensor.dims) for tensor in held)
-            yield from _constants(inner, within)
-
-
 def _checked(place: str, sizes: Sequence[int], kind: int) -> Tensor:
     return checked_tensor(place, tuple(sizes), ELEMENT_BYTES.get(kind, 4), kind in FLOATING)
-
-
-def _operator(node: Any) -> str:
-    return node.op_type if node.domain in ("", "ai.onnx") else f"{node.domain}::{node.op_type}"
 
 
 def _plain(value: Any) -> Any:
@@ -217,6 +197,8 @@ class _Graph:
         Tensors that depend on data, and those that depend on the shapes of these.
     weighty : dict
         Elements of the weights that a constant tensor is made of.
+    quantized, of_bytes : set of str
+        Tensors of operators on quantized numbers, and those that unknown operators read.
     """
 
     def __init__(self, onnx: Any, model: Any, path: str) -> None:
@@ -230,6 +212,9 @@ class _Graph:
         self.live: set[str] = set()
         self.of_shapes: set[str] = set()
         self.weighty: dict[str, int] = {}
+        self.quantized, self.of_bytes = quantized_tensors(graph.node), tensors_of_bytes(graph.node)
+        constants = {one.name for one in graph.initializer}
+        self.data = tuple(one.name for one in graph.input if one.name not in constants)
         self.parameters: dict[str, str] = {}
         self.measured = {
             node.input[place]
@@ -243,6 +228,7 @@ class _Graph:
         made, nodes = {""}, []
         for tensor in self.graph.initializer:
             self._constant(tensor.name, tensor.data_type, tensor.dims)
+            check_bytes(f"{self.path}: {tensor.name}", tensor, ELEMENT_BYTES.get(tensor.data_type, 4))
             if self._is_small(tensor):
                 with suppress(Exception):  # weights may be left out of a file
                     self.values[tensor.name] = self.onnx.numpy_helper.to_array(tensor)
@@ -250,11 +236,11 @@ class _Graph:
         for sparse in self.graph.sparse_initializer:
             self._constant(sparse.values.name, sparse.values.data_type, sparse.dims)
             made.add(sparse.values.name)
-        data = tuple(one.name for one in self.graph.input if one.name not in made)
+        data = tuple(name for name in self.data if name not in made)
         self.live.update(data)
         made.update(data)
         for node in self.graph.node:
-            reads, own = [*node.input, *_captured(node)], set(node.output) - {""}
+            reads, own = [*node.input, *captured_tensors(node)], set(node.output) - {""}
             if wrong := sorted({*(set(reads) - made), *(made & own)}):
                 what = "is made twice" if wrong[0] in made else "is read before a call makes it"
                 raise InvalidInput(
@@ -262,7 +248,7 @@ class _Graph:
                 )
             made |= own
             self._infer(node, reads)
-            inner = list(_constants(node, node.name or node.op_type))
+            inner = list(nested_constants(node, node.name or node.op_type))
             for constant in inner:
                 self._constant(*constant)
             if self._take(node, reads):
@@ -270,7 +256,7 @@ class _Graph:
             for name in own:
                 if (tensor := self._tensor(name)) and tensor.size_bytes > MOST_MADE_BYTES:
                     raise InvalidInput(
-                        f"{self.path}: {_operator(node)}: makes {name} of {tensor.size_bytes:,} bytes a sample, "
+                        f"{self.path}: {operator_of(node)}: makes {name} of {tensor.size_bytes:,} bytes a sample, "
                         f"at most {MOST_MADE_BYTES:,} are read; correct its sizes"
                     )
         tensors = {name: tensor for name in self.types if (tensor := self._tensor(name))}
@@ -282,17 +268,22 @@ class _Graph:
         """Note the origin of the outputs of a call; return whether it is one on data, or on weights."""
         outputs = [name for name in node.output if name]
         is_live = any(name in self.live for name in reads)
-        if is_live and _operator(node) not in _OF_A_SHAPE:
+        if is_live and operator_of(node) not in _OF_A_SHAPE:
             self.live.update(outputs)
+            if operator_of(node) not in roles.ROLES:
+                self._weigh_operands(node)
             return True
         of_shapes = is_live or any(name in self.of_shapes for name in reads)
         if of_shapes:
             self.of_shapes.update(outputs)
         self._compute(node)
+        made = [self._tensor(name) for name in outputs]
+        if not any(tensor is None or tensor.is_floating for tensor in made):
+            return False  # indices and masks, whatever they are computed of
         elements = sum(self.weighty.get(name, 0) for name in reads)
         # whole numbers that are more than the weights beside them hold the weights: a quantized matrix and its scales
         whole = [one.elements for name in reads if (one := self._tensor(name)) and not one.is_floating]
-        is_view = roles.ROLES.get(_operator(node)) == roles.VIEW
+        is_view = roles.ROLES.get(operator_of(node)) == roles.VIEW
         if not of_shapes and (not elements or (not is_view and elements < max(whole, default=0))):
             for name in outputs:
                 if tensor := self._tensor(name):
@@ -303,7 +294,17 @@ class _Graph:
 
     def _constant(self, name: str, kind: int, dims: Sequence[int]) -> None:
         self.types[name] = self.onnx.helper.make_tensor_type_proto(kind, list(dims))
-        self._weigh(name, _checked(f"{self.path}: {name}", dims, kind))
+        checked = _checked(f"{self.path}: {name}", dims, kind)
+        self._weigh(name, self._tensor(name) or checked)
+
+    def _weigh_operands(self, node: Any) -> None:
+        """Note all constants that an unknown operator reads, of whatever type."""
+        for name in node.input:
+            if name in self.live or name in self.of_shapes or self.weighty.get(name):
+                continue
+            if (tensor := self._tensor(name)) and tensor.elements > 1:
+                self.parameters[name] = name
+                self.weighty[name] = tensor.elements
 
     def _weigh(self, name: str, tensor: Tensor) -> None:
         """Note a constant that is a weight: no single number, and not measured."""
@@ -319,7 +320,12 @@ class _Graph:
         sizes = [dim.dim_value if dim.HasField("dim_value") else -1 for dim in kind.shape.dim]
         if min(sizes, default=0) < 0:
             return None
-        return _checked(f"{self.path}: {name}", sizes, kind.elem_type)
+        tensor = _checked(f"{self.path}: {name}", sizes, kind.elem_type)
+        by_use = kind.elem_type in QUANTIZED_BY_USE and name in self.quantized
+        if name in self.data or not (by_use or kind.elem_type in QUANTIZED_KINDS):
+            return replace(tensor, is_floating=tensor.is_floating or name in self.parameters)
+        wide = tensor.element_bytes if name in self.of_bytes else ELEMENT_BYTES[1]
+        return replace(tensor, element_bytes=wide, is_floating=True)
 
     def _infer(self, node: Any, reads: Sequence[str]) -> None:
         """Infer the types of a call's outputs; where it cannot be done, they are those that the file declares."""
@@ -345,7 +351,7 @@ class _Graph:
 
     def _compute(self, node: Any) -> None:
         """Compute the outputs of a call whose inputs are known, if they are small."""
-        operator = _operator(node)
+        operator = operator_of(node)
         if operator in _OF_A_SHAPE and (tensor := self._tensor(node.input[0])):
             ends = {one.name: one.i for one in node.attribute}
             sizes = tensor.shape[ends.get("start", 0) : ends.get("end", len(tensor.shape))]
@@ -354,6 +360,13 @@ class _Graph:
             )
             return
         given = {name: self.values[name] for name in node.input if name in self.values}
+        if operator == "ConstantOfShape" and any(
+            size < 0 for size in given.get(node.input[0], np.zeros(0)).flat
+        ):
+            raise InvalidInput(
+                f"{self.path}: ConstantOfShape: {node.output[0]} of sizes {given[node.input[0]].tolist()}: expected "
+                "sizes >= 0; correct them"
+            )
         role = roles.CONSTANT if operator == "Constant" else roles.ROLES.get(operator)
         if any(name and name not in given for name in node.input) or role not in _COMPUTED:
             return
@@ -395,4 +408,7 @@ class _Graph:
             for one in node.attribute
             if one.type < 9
         }
-        return ProgramNode(_operator(node), node.name, tuple(reads), tuple(node.output), attributes)
+        operator = operator_of(node)
+        if operator in OPERANDS:
+            reads = [reads[place] for place in OPERANDS[operator] if place < len(reads)]
+        return ProgramNode(operator, node.name, tuple(reads), tuple(node.output), attributes)

@@ -6,7 +6,8 @@ References
    ``torch/export/pt2_archive/constants.py``: its place in the archive.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from topoopt.base.errors import InvalidInput, shown
@@ -34,28 +35,41 @@ class _Reader:
     def __init__(self, path: str, graph: Mapping[str, Any], signature: Mapping[str, Any]) -> None:
         self.path = path
         self.graph = graph
-        self.specs = [(kind, spec) for row in signature["input_specs"] for kind, spec in row.items()]
-        self.results = [(kind, spec) for row in signature["output_specs"] for kind, spec in row.items()]
+        self.specs, self.results = (
+            self._specs(signature, "input_specs"),
+            self._specs(signature, "output_specs"),
+        )
 
     def program(self) -> TensorProgram:
         """Return all of it."""
-        tensors = {name: self._tensor(name, meta) for name, meta in self.graph["tensor_values"].items()}
-        parameters = {
-            spec["arg"]["name"]: str(spec["parameter_name"])
-            for kind, spec in self.specs
-            if kind == "parameter"
-        }
-        given = (spec["arg"] for kind, spec in self.specs if kind == "user_input")
-        made = (spec["arg"] for kind, spec in self.results if kind == "user_output")
-        nodes = tuple(node for row in self.graph["nodes"] for node in self._node(row))
-        data = tuple(name for argument in given for name in _tensor_names(argument))
-        results = tuple(name for argument in made for name in _tensor_names(argument))
+        tensors, nodes = {}, []
+        for name, meta in _part(self.graph, "tensor_values", dict, f"{self.path}: graph").items():
+            with _reading(f"{self.path}: tensor_values.{name}"):
+                tensors[name] = self._tensor(name, meta)
+        for place, row in enumerate(_part(self.graph, "nodes", list, f"{self.path}: graph")):
+            with _reading(f"{self.path}: nodes[{place}]"):
+                nodes.extend(self._node(row))
+        with _reading(f"{self.path}: signature"):
+            parameters = {
+                spec["arg"]["name"]: str(spec["parameter_name"])
+                for kind, spec in self.specs
+                if kind == "parameter"
+            }
+            given = [spec["arg"] for kind, spec in self.specs if kind == "user_input"]
+            made = [spec["arg"] for kind, spec in self.results if kind == "user_output"]
+            data = tuple(name for argument in given for name in _tensor_names(argument))
+            results = tuple(name for argument in made for name in _tensor_names(argument))
         read = (name for node in nodes for name in node.inputs if name)
         strange = next((name for name in (*parameters, *data, *results, *read) if name not in tensors), None)
         if strange is not None:
             raise InvalidInput(f"{self.path}: {strange}: a tensor that tensor_values does not list; {_SAVED}")
         what = "a program of torch.export"
-        return TensorProgram(what, self.path, tensors, parameters, data, results, nodes)
+        return TensorProgram(what, self.path, tensors, parameters, data, results, tuple(nodes))
+
+    def _specs(self, signature: Mapping[str, Any], key: str) -> list[tuple[str, Any]]:
+        rows = _part(signature, key, list, f"{self.path}: signature")
+        with _reading(f"{self.path}: signature.{key}"):
+            return [(kind, spec) for row in rows for kind, spec in row.items()]
 
     def _tensor(self, name: str, meta: Mapping[str, Any]) -> Tensor:
         number = whole(f"{self.path}: {name}: dtype", meta["dtype"])
@@ -110,8 +124,36 @@ def read_exported(path: str) -> TensorProgram:
     data = zip_entry(path, MODELS, "archive of torch.export", _SAVED)
     content = parse_json(decoded(data, path), path, foreign=True)
     with decoding(path, "no program of torch.export that is known here", _SAVED):
-        module = content["graph_module"]
-        return _Reader(path, module["graph"], module["signature"]).program()
+        module = _part(content, "graph_module", dict, path)
+        graph, signature = (
+            _part(module, key, dict, f"{path}: graph_module") for key in ("graph", "signature")
+        )
+        return _Reader(path, graph, signature).program()
+
+
+def _part(content: Any, key: str, kind: type, place: str) -> Any:
+    """Return the value of a key, if it is of this type."""
+    expected = "a mapping" if kind is dict else "a list"
+    if not isinstance(content, dict):
+        raise InvalidInput(f"{place}: expected a mapping with {key}, got {shown(content)}; {_SAVED}")
+    value = content.get(key)
+    if not isinstance(value, kind):
+        got = shown(value) if key in content else "none"
+        raise InvalidInput(f"{place}: {key}: expected {expected}, got {got}; {_SAVED}")
+    return value
+
+
+@contextmanager
+def _reading(place: str) -> Iterator[None]:
+    """Raise one line where a part has other keys or types than ``torch.export.save`` writes."""
+    try:
+        yield
+    except KeyError as error:
+        raise InvalidInput(f"{place}: the key {error.args[0]} is missing; {_SAVED}") from None
+    except (TypeError, AttributeError, ValueError, IndexError):
+        raise InvalidInput(
+            f"{place}: expected mappings and lists as torch.export has them; {_SAVED}"
+        ) from None
 
 
 def _tensor_names(argument: Mapping[str, Any]) -> tuple[str, ...]:

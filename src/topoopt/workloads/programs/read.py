@@ -107,7 +107,8 @@ class Flow:
         if not live:
             return Value(weights=self.weights(node))
         known = (self.program.tensors.get(name) for name in node.outputs)
-        if not any(tensor is None or tensor.is_floating for tensor in known):
+        is_strange = node.operator not in roles.ROLES and bool(self.weights(node))
+        if not is_strange and not any(tensor is None or tensor.is_floating for tensor in known):
             return Value(is_live=True, is_number=False)
         if not self.weights(node) and not self.numbers(node):
             return Value(is_live=True, is_number=False)
@@ -165,7 +166,8 @@ class _Maker:
     def _operator(self, node: ProgramNode, role: str) -> int:
         """Return the number of the operator that the call becomes, or joins."""
         known = node.operator in roles.ROLES
-        self.strange[node.operator] += not known
+        if not known:
+            self.strange[node.operator] += 1
         inputs = [name for name in node.inputs if name and (known or name in self.program.tensors)]
         values = [self.flow.value(name) for name in inputs]
         fresh = [name for name in self.flow.weights(node) if name not in self.owned]
@@ -322,11 +324,15 @@ def operators_of_program(
     """
     maker = _Maker(program, samples)
     with decoding(program.place, "a call cannot be counted", "export the model again"):
-        for node in program.nodes:
-            maker.take(node)
+        try:
+            for node in program.nodes:
+                maker.take(node)
+        except InvalidInput:  # the unknown operators before it are the cause
+            if not maker.strange or unknown == UNKNOWN_AS_BYTES:
+                raise
     strange = maker.strange
-    if +strange and unknown != UNKNOWN_AS_BYTES:
-        named = ", ".join(f"{operator} ({count})" for operator, count in sorted((+strange).items()))
+    if strange and unknown != UNKNOWN_AS_BYTES:
+        named = ", ".join(f"{operator} ({count})" for operator, count in sorted(strange.items()))
         raise InvalidInput(
             f"{program.place}: operators that are not known: {named}; count them by their bytes alone with "
             'set="unknown=bytes", or write them down as a list of operators'
@@ -335,8 +341,8 @@ def operators_of_program(
         raise InvalidInput(f"{program.place}: nothing is computed from its inputs; there is nothing to train")
     counted = f"{len(maker.operators)} operators of {len(program.nodes)} calls, shapes for "
     counted += "1 sample" if samples == 1 else f"{samples} samples"
-    if +strange:
-        counted += f"; by their bytes alone: {', '.join(sorted(+strange))}"
+    if strange:
+        counted += f"; by their bytes alone: {', '.join(sorted(strange))}"
     return OperatorGraph(name, tuple(maker.operators), samples), counted
 
 

@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from topoopt.base.errors import InvalidInput
+from topoopt.base.errors import InvalidInput, shown
 from topoopt.workloads.recorded.recording import (
     ALL_GATHER,
     ALL_REDUCE,
@@ -36,9 +36,10 @@ _WHO = r"(?<![^\s:()\[\]])([^\s:()\[\]]+):(\d{1,12}):\d{1,12} \[(\d{1,6})\] (?:\
 """Host, process and device; RCCL may write a time behind them. A host begins where a word does, for speed."""
 _CALL = re.compile(
     _WHO
-    + r"(\w+): opCount \w+ sendbuff \S+ recvbuff \S+ (?:acc \S+ )?count (\d{1,16}) datatype (\d{1,6}) op \d+ "
+    + r"(\w+): opCount (\w+) sendbuff \S+ recvbuff \S+ (?:acc \S+ )?count (\S+) datatype (\d{1,6}) op \d+ "
     r"root (-?\d{1,12}) comm (0x[0-9a-fA-F]+) \[nranks=(\d{1,12})\]"
 )
+_COUNT = re.compile(r"[0-9]{1,16}")
 _FROM = re.compile(_WHO)
 _RANK = re.compile(r"\bcomm (0x[0-9a-fA-F]+) rank (\d{1,12}) nranks (\d{1,12}) ")
 _MADE = re.compile(r"- Init (?:START|COMPLETE)")
@@ -84,11 +85,13 @@ class MadeLine(NamedTuple):
 
 
 class CallLine(NamedTuple):
-    """A process has called something on a communicator of ``ranks``."""
+    """A process has called something on a communicator of ``ranks``; several calls at once may have one ``number``."""
 
+    line: int
     who: Process
     communicator: Communicator
     operation: str
+    number: str
     numbers: int
     datatype: int
     root: int
@@ -124,7 +127,7 @@ def nccl_recording(lines: Iterable[str], place: str) -> Recording:
         If there are no calls, one is unknown, or the log lacks the members of a communicator.
     """
     log = _Log(place)
-    for line in nccl_lines(lines):
+    for line in nccl_lines(lines, place):
         if isinstance(line, MadeLine):
             log.made(line)
         else:
@@ -140,6 +143,8 @@ class _Log:
         self.ranks: dict[str, dict[int, Process]] = defaultdict(dict)
         self.unnamed: set[tuple[Process, int]] = set()
         self.bytes: Counter[tuple[Process, str, str, int, int]] = Counter()
+        self.last: dict[tuple[Process, str], tuple[str, int]] = {}
+        self.first: dict[tuple[str, int, str, int], CallLine] = {}
 
     def made(self, line: MadeLine) -> None:
         """Record a rank of a communicator."""
@@ -174,8 +179,22 @@ class _Log:
         kind = OPERATIONS[line.operation]
         if kind in (ALL_GATHER, REDUCE_SCATTER):
             size_bytes *= line.ranks
+        if kind not in (SEND, RECEIVE):
+            self._check_same(line, name or line.communicator.pointer)
         rooted = kind in (GATHER, SCATTER, SEND, RECEIVE)
         self.bytes[line.who, name, kind, line.root if rooted else -1, line.ranks] += size_bytes
+
+    def _check_same(self, line: CallLine, name: str) -> None:
+        """Refuse a call whose count is another than that of the first rank that made it."""
+        number, place = self.last.get((line.who, name), ("", 0))
+        place = place + 1 if number == line.number else 0
+        self.last[line.who, name] = line.number, place
+        first = self.first.setdefault((name, line.ranks, line.number, place), line)
+        if first.operation == line.operation and first.numbers != line.numbers:
+            raise InvalidInput(
+                f"{self.place}: line {line.line}: {line.operation}: opCount {line.number}: count {line.numbers}, and "
+                f"{first.numbers} of another rank in line {first.line}; give the logs of one run"
+            )
 
     def recording(self) -> Recording:
         """Return all of it, processes as ranks."""
@@ -235,16 +254,29 @@ def is_nccl_log(text: str) -> bool:
     return _FROM.search(text) is not None
 
 
-def nccl_lines(lines: Iterable[str]) -> Iterator[MadeLine | CallLine]:
-    """Yield the lines of a log about communicators and calls; others are skipped."""
-    for line in lines:
+def nccl_lines(lines: Iterable[str], place: str) -> Iterator[MadeLine | CallLine]:
+    """Yield the lines of a log about communicators and calls; others are skipped.
+
+    Raises
+    ------
+    InvalidInput
+        For a call whose count is no whole number, with the line.
+    """
+    for at, line in enumerate(lines, 1):
         if "NCCL INFO" not in line:
             continue
         if "opCount" in line and (call := _CALL.search(line)):
-            host, process, device, operation, count, datatype, root, pointer, ranks = call.groups()
+            host, process, device, operation, number, count, datatype, root, pointer, ranks = call.groups()
             who = Process(host, int(process), int(device))
             named = Communicator(host, who.process, pointer)
-            yield CallLine(who, named, operation, int(count), int(datatype), int(root), int(ranks))
+            if not _COUNT.fullmatch(count):
+                raise InvalidInput(
+                    f"{place}: line {at}: {operation}: count: expected an integer >= 0 of at most 16 digits, got "
+                    f"{shown(count)}"
+                )
+            yield CallLine(
+                at, who, named, operation, number, int(count), int(datatype), int(root), int(ranks)
+            )
         elif (
             "- Init" in line
             and (begins := _FROM.search(line))

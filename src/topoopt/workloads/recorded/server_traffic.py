@@ -96,6 +96,7 @@ def _iterations(recording: Recording, iterations: int | str | None) -> int:
 def servers_of_ranks(recording: Recording, accelerators_per_server: int | None) -> tuple[int, ...]:
     """Return the server of each rank; errors as :func:`recorded_traffic`."""
     count, place = recording.accelerators, recording.place
+    some = [each for each in (8, 4, 2, 1) if each < count and count % each == 0]
     if count == 1:
         raise InvalidInput(
             f"{place}: is of one accelerator, which sends nothing; record a run of several servers"
@@ -112,12 +113,12 @@ def servers_of_ranks(recording: Recording, accelerators_per_server: int | None) 
     else:
         raise InvalidInput(
             f"{place}: is of {count} accelerators, and does not say which share a server; give "
-            "accelerators_per_server=8, or as many as do"
+            f"accelerators_per_server={some[0]}, or as many as do"
         )
     if max(servers) == 0:
         raise InvalidInput(
             f"{place}: all {count} accelerators are in one server, and nothing is sent between servers; give "
-            "accelerators_per_server=2, if so many are to be in each"
+            f"accelerators_per_server={min(some[0], 2)}, if so many are to be in each"
         )
     return servers
 

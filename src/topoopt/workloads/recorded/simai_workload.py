@@ -43,6 +43,8 @@ KINDS: Mapping[str, str] = {
     "ALLTOALL": ALL_TO_ALL,
 }
 PASSES = ("forward", "backward", "weights")
+VALUES = 12
+"""Values of a layer's line."""
 _BEGINS = re.compile(
     r"\s*(?:HYBRID_TRANSFORMER(?:_FWD_IN_BCKWD)?|HYBRID_\w+|MICRO|DATA|MODEL)\b[^\n]*\n\s*\d+\s*\n"
 )
@@ -145,8 +147,8 @@ def simai_workload(text: str, place: str) -> SimaiWorkload:
 
 
 def _layer(fields: list[str], place: str) -> tuple[Pass, ...]:
-    if len(fields) < 12:
-        raise InvalidInput(f"{place}: expected 12 values of a layer, got {len(fields)}")
+    if len(fields) != VALUES:
+        raise InvalidInput(f"{place}: expected {VALUES} values of a layer, got {len(fields)}")
     made = []
     for at, name in zip((2, 5, 8), PASSES, strict=True):
         time, said, size = fields[at : at + 3]

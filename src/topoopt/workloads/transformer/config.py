@@ -13,7 +13,7 @@ from typing import Any
 from topoopt.base.errors import InvalidInput, TopoOptError, shown
 from topoopt.schema.files import packaged_rows, read_json
 from topoopt.workloads.transformer.family_rules import RULES
-from topoopt.workloads.transformer.layer_patterns import ATTENTION, BY_HAND, ConfigFields
+from topoopt.workloads.transformer.layer_patterns import ATTENTION, BY_HAND, MEANINGS, ConfigFields
 from topoopt.workloads.transformer.model import (
     MOST_LAYERS,
     Experts,
@@ -119,6 +119,10 @@ def _families() -> Mapping[str, Rules]:
 
 FAMILIES: Mapping[str, Rules] = _families()
 """Reading rules by family; a new family needs a table of rules."""
+_RULED = frozenset(re.findall(r"\w+", str(list(FAMILIES.values()))))
+"""Keys of all families, and other words of their rules."""
+NEAR = 0.9
+"""Similarity of a key to another from which on it is misspelled."""
 LANGUAGE_MODELS = ("text_config", "llm_config", "language_config")
 """Keys of the language model in files of multimodal models."""
 LIKE: Mapping[object, str] = {
@@ -332,7 +336,17 @@ def family_model(family: str, config: ConfigFields) -> TransformerModel:
     model = TransformerModel(name=config.place, family=family, **reader.shapes_of(TransformerModel))
     config.seen.update(reader.rules.get("without_shapes", ()))
     refuse_unread(family, config)
+    _refuse_misspelled(config)
     return model
+
+
+def _refuse_misspelled(config: ConfigFields) -> None:
+    """Refuse a key that is almost one that the family has and the file lacks."""
+    lacking = config.seen - config.values.keys()
+    for key in config.values.keys() - config.seen - _KEYS.keys() - MEANINGS.keys() - _RULED:
+        near = difflib.get_close_matches(key, lacking, n=1, cutoff=NEAR)
+        if near:
+            raise InvalidInput(f'{config.place}: unknown key "{key}"; did you mean {near[0]}?')
 
 
 def refuse_unread(family: str, config: ConfigFields) -> None:

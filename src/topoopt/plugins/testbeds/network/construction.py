@@ -290,7 +290,9 @@ def _check_folder(*, makes: bool = False) -> bool:
         if not os.access(STATE_FOLDER, os.R_OK | os.X_OK):
             raise PermissionError(f"{STATE_FOLDER} belongs to root")
     except OSError as error:
-        remedy = "" if os.geteuid() == 0 else "; run it as root (sudo)"
+        remedy = "; make it root's alone (chown root, chmod 700), or remove it"
+        if os.geteuid() != 0:
+            remedy = "; run it as root (sudo)"
         raise InvalidInput(f"testbed: records of testbeds cannot be kept or read: {error}{remedy}") from None
     return True
 
