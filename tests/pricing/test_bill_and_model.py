@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from topoopt.catalog import NETWORKS
-from topoopt.finder import FabricRequest, build_fabric
+from topoopt.finder import FabricRequest, FabricShape, build_fabric
 from topoopt.pricing import Bill, network_bill, pricing_of
 from topoopt.topologies import Topology
 
@@ -33,12 +33,13 @@ def ports_of_cards(bill: Bill) -> float:
     return sum(line.count * int(line.name.removesuffix(" ports") or 1) for line in cards)
 
 
-SWITCHED = NETWORKS.that(lambda one: one.switched and one.wire is not None)
+GRAPHS = NETWORKS.that(lambda one: not one.closed_form)
+SWITCHED = NETWORKS.that(lambda one: one.switched and one.wire is not None and one.closed_form)
 DIRECT = NETWORKS.that(lambda one: one.carried_as == "topoopt" or (one.cabled and not one.own_ports))
 
 
 @pytest.mark.parametrize("cluster", CLUSTERS, ids=str)
-@pytest.mark.parametrize("name", [*SWITCHED, *DIRECT])
+@pytest.mark.parametrize("name", [*SWITCHED, *GRAPHS, *DIRECT])
 def test_servers_have_the_interfaces_that_are_paid(name: str, cluster: tuple[int, int, float]) -> None:
     servers, degree, speed_bps = cluster
     bill, model = bill_of(name, cluster), model_of(name, cluster)
@@ -57,6 +58,19 @@ def test_cables_are_the_links_of_the_wiring(name: str, cluster: tuple[int, int, 
     bill, model = bill_of(name, cluster), model_of(name, cluster)
     cables = round(float(model.bandwidth_bps.sum()) / 2 / cluster[2], 6)
     assert count(bill, "fiber_m") / LENGTH_M == cables * (1 if NETWORKS[name].cabled else 2)
+
+
+@pytest.mark.parametrize("cluster", CLUSTERS, ids=str)
+@pytest.mark.parametrize("name", GRAPHS)
+def test_a_graph_of_switches_is_bought_cable_by_cable(name: str, cluster: tuple[int, int, float]) -> None:
+    bill = bill_of(name, cluster)
+    model = build_fabric(name, FabricRequest(*cluster, shape=FabricShape(switches=True))).topology
+    assert count(bill, "fiber_m") / LENGTH_M == int(model.ports.sum()) // 2
+    ends = np.bincount(model.src, model.ports)[cluster[0] :]
+    bought = sum(
+        line.count * (line.bandwidth_bps or 0.0) for line in bill.lines if line.item == "electrical_port"
+    )
+    assert bought >= ends.sum() * cluster[2]
 
 
 @pytest.mark.parametrize("cluster", CLUSTERS, ids=str)

@@ -141,7 +141,7 @@ def test_what_is_simulated_is_not_written_over(topoopt: Topoopt, tmp_path: Path)
         ),
         (("simulate", "plan.json", "--servers", "20"), "--servers: plan.json would run on its own fabric"),
         (("compare", "plan.json", "--simulators", "flow"), "expected two or more different ones"),
-        (("compare", "plan.json", "--simulators", "flow,flow"), "expected two or more different ones"),
+        (("compare", "plan.json", "--simulators", "flow,flow"), '--simulators: "flow" stands twice'),
         (("compare", "plan.json", "--simulators", "flow,pakcet"), "did you mean packet?"),
         (
             ("compare", "plan.json", "--simulators", "flow,packet", "--simulator", "flow"),
