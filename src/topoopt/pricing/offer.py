@@ -137,7 +137,7 @@ def make_offers(
     Infeasible
         If the optical devices of a fabric are too small.
     """
-    names = tuple(NETWORKS) if fabrics is None else _known(fabrics)
+    names = NETWORKS.that(lambda one: one.closed_form) if fabrics is None else _known(fabrics)
     for item in BASIC_ITEMS:
         if purchase.prices.rows_behind(item, 0.0):  # a list of one's own need not have every part
             purchase.prices.price_usd(item, network.cluster.link_bandwidth_bps)

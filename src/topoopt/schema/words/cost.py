@@ -108,7 +108,8 @@ class PurchaseWords(TypedDict, total=False):
     """Fabrics, and where their prices and watts come from."""
 
     fabrics: Annotated[Sequence[str], Word("LIST")]
-    """Networks to price, with commas: {networks of cost}. Default: all."""
+    """Networks to price, with commas: {networks of cost}. Default: all but graphs of
+    switches, such as dragonfly, which are priced where they are named."""
     power: Annotated[str, Word("typical|FILE", "typical")]
     """Power draw of parts: the makers' typical figures, or a file that overrides them."""
     oversubscription: Annotated[float, Word("RATIO", 2.0)]
