@@ -24,7 +24,8 @@ PURCHASE = Purchase(
 
 def test_every_fabric_has_an_offer_and_topoopt_is_the_yardstick() -> None:
     costs = compare_costs(NETWORK, PURCHASE)
-    assert [offer.bill.fabric for offer in costs.offers] == [name for name in NETWORKS if name != "full-mesh"]
+    usual = NETWORKS.that(lambda one: one.closed_form and one.name != "full-mesh")
+    assert tuple(offer.bill.fabric for offer in costs.offers) == usual
     assert "127 interfaces and the largest has 72" in dict(costs.skipped)["full-mesh"]
     assert costs.own == costs.offers[0].bill
     for row in costs.to_json()["fabrics"]:
