@@ -80,7 +80,7 @@ def expected_fullest_bin(balls: int, bins: int) -> float:
     Examples
     --------
     >>> round(expected_fullest_bin(32, 32), 2), round(expected_fullest_bin(64, 32) / 2, 2)
-    (3.53, 2.7)
+    (3.53, 2.71)
     """
     if not balls:
         return 0.0
@@ -91,10 +91,10 @@ def expected_fullest_bin(balls: int, bins: int) -> float:
         weights: Floats = np.exp(count * np.log(mean) - mean - logs)
         return weights
 
-    single, whole, expected = poisson(balls / bins), poisson(float(balls))[balls], 0.0
+    single, whole, expected = poisson(balls / bins), float(poisson(float(balls))[balls]), 0.0
     for most in range(balls):
         at_most = np.where(count <= most, single, 0.0)
-        below = _power(at_most, bins)[balls] / whole
+        below = float(_power(at_most, bins)[balls]) / whole
         expected += 1.0 - min(below, 1.0)
         if below > 1.0 - 1e-13:
             break

@@ -19,7 +19,7 @@ def test_every_fabric_is_priced_and_every_price_has_its_accounting(topoopt: Topo
     paper = ["--prices", "2022", "--accounting", "paper"]
     answer = json.loads(topoopt("cost", "--servers", "128", *paper, "--json").out)
     rows = {row["fabric"]: row for row in answer["fabrics"]}
-    assert list(rows) == [name for name in NETWORKS if name != "full-mesh"]
+    assert tuple(rows) == NETWORKS.that(lambda one: one.closed_form and one.name != "full-mesh")
     assert "needs 127 interfaces" in dict(answer["skipped_fabrics"])["full-mesh"]
     # by hand: 4 × (678 + 99 + 2·100 + 25 + 2·150) a server, and 4 × (678 + 6·99 + 5·187 + 3·150)
     assert rows["topoopt"]["cost_per_server_usd"] == pytest.approx(4 * 1302)
