@@ -11,7 +11,7 @@ from topoopt.base.errors import InvalidInput
 from topoopt.catalog import NETWORKS, ClusterSpec, check_networks
 from topoopt.finder import FabricRequest, build_fabric
 from topoopt.finder.described_network import described_network
-from topoopt.pricing import bill_of_materials, find_prices
+from topoopt.pricing import FabricOptions, bill_of_materials, find_prices
 from topoopt.topologies import RailShape, Topology, rail, rail_optimized
 from topoopt.topologies.wirings import read_fabric_graph
 
@@ -171,6 +171,19 @@ def test_the_pod_of_hpn_has_its_switches() -> None:
         count["transceiver", 200e9] == 1920 * 8 * 2
     )  # servers: two ports of half the bandwidth per interface
     assert bill.price_missing == ()
+
+
+def test_copper_takes_the_place_of_modules_and_fiber_at_servers(tmp_path: Path) -> None:
+    name = written(
+        rail(16, 4, 100e9, 1e-6, switches=True), tmp_path / "rails.csv"
+    )  # a leaf per rail, no spines
+    options = FabricOptions(link_technology="copper")
+    bill = bill_of_materials(name, 16, 4, 400e9, find_prices("2026"), options=options)
+    count = {line.item: line.count for line in bill.lines}
+    copper = count.get("passive_copper", 0) + count.get("active_copper", 0)
+    assert copper > 0
+    assert count.get("transceiver", 0) == 2 * (64 - copper)
+    assert ("fiber_m" in count) == (copper < 64)
 
 
 def test_a_file_that_changed_is_read_again(tmp_path: Path) -> None:

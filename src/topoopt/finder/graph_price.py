@@ -43,7 +43,10 @@ def graph_price(wire: Callable[..., Topology], plane_ports: int | None = None) -
 
     def realize(site: Site) -> Realization:
         found = ports(site.interfaces)
-        rows = ", ".join(f"{count} with {cables}" for cables, count in sorted(found.switches.items()))
+        counts = Counter[int]()
+        for (cables, _), count in found.switches.items():
+            counts[cables] += count
+        rows = ", ".join(f"{count} with {cables}" for cables, count in sorted(counts.items()))
         speed = format_bandwidth(found.bandwidth_bps)
         return Realization(site.fabric, remarks=(f"switches by their cables of {speed}: {rows}",))
 
@@ -99,9 +102,12 @@ def ports_of(graph: Topology, planes: int = 1) -> GraphPorts:
     each_bps = graph.bandwidth_bps / graph.ports
     unit_bps = float(each_bps[graph.src < graph.servers].min())
     cables = graph.ports * np.maximum(np.ceil(each_bps / unit_bps - 1e-6), 1)
-    ends = np.rint(np.bincount(graph.src, cables, graph.nodes)).astype(np.int64)
-    at_switches = Counter(ends[graph.servers :].tolist())
-    switches = {ports: planes * count for ports, count in at_switches.items() if ports}
+    to_server = np.where(graph.dst < graph.servers, cables, 0)
+    ends, below = (
+        np.rint(np.bincount(graph.src, each, graph.nodes)).astype(np.int64) for each in (cables, to_server)
+    )
+    rows = zip(ends[graph.servers :].tolist(), below[graph.servers :].tolist(), strict=True)
+    switches = {ports: planes * count for ports, count in Counter(rows).items() if ports[0]}
     return GraphPorts(switches, planes * int(ends[: graph.servers].sum()), unit_bps)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import floor
 
 from topoopt.base.errors import Infeasible
 from topoopt.base.units import format_bandwidth
@@ -17,22 +18,22 @@ class GraphPorts:
 
     Attributes
     ----------
-    switches : mapping of int to int
-        Number of switches by the cables at each.
+    switches : mapping of (int, int) to int
+        Number of switches by the cables at each, and how many of these go to servers.
     server_ports : int
         Cable ends at all servers.
     bandwidth_bps : float
         Bandwidth of the slowest cable of a server.
     """
 
-    switches: Mapping[int, int]
+    switches: Mapping[tuple[int, int], int]
     server_ports: int
     bandwidth_bps: float
 
     @property
     def switch_ports(self) -> int:
         """Cable ends at all switches."""
-        return sum(ports * count for ports, count in self.switches.items())
+        return sum(ports * count for (ports, _), count in self.switches.items())
 
     @property
     def cables(self) -> int:
@@ -51,6 +52,7 @@ def parts_of_graph(buying: Buying, ports: GraphPorts) -> Counted:
     rule, technology, speed_bps = buying.rule, buying.technology, ports.bandwidth_bps
     module = Part(server_module(technology), speed_bps)
     parts: dict[Part, float] = dict(network_cards(buying))
+    in_fiber = ports.cables
     if rule.switches == "ports":
         parts[module] = 2 * ports.cables
         parts[Part("electrical_port", speed_bps)] = ports.switch_ports
@@ -60,19 +62,20 @@ def parts_of_graph(buying: Buying, ports: GraphPorts) -> Counted:
         reached = {item: count * per_server for item, count in copper.items()}
         parts |= {Part(item, speed_bps): count for item, count in reached.items()}
         parts[module] = parts.get(module, 0) + ports.server_ports - sum(reached.values())
-        for ends, model, count in models_of_graph(buying, ports):
+        in_copper_share = sum(reached.values()) / max(ports.server_ports, 1)
+        for (ends, of_servers), model, count in models_of_graph(buying, ports):
             for part, each in bought_as(model.switch, buying.prices).items():
                 parts[part] = parts.get(part, 0) + each * count
+            optical = ends - floor(of_servers * in_copper_share)
             for part in plugged(technology, model.switch, model.split, speed_bps):
-                parts[part] = parts.get(part, 0) + ports_for(ends, model.split) * count
-        for part in plugged(technology, model.switch, model.split, speed_bps) if reached else ():
-            parts[part] -= sum(reached.values())
-    parts[Part("fiber_m")] = buying.fiber_m(ports.cables, switched=True)
+                parts[part] = parts.get(part, 0) + ports_for(optical, model.split) * count
+        in_fiber -= sum(reached.values())
+    parts[Part("fiber_m")] = buying.fiber_m(in_fiber, switched=True)
     return Counted(parts)
 
 
-def models_of_graph(buying: Buying, ports: GraphPorts) -> list[tuple[int, SwitchModel, int]]:
-    """Return cables at a switch, its model, and the number of such switches, the largest first.
+def models_of_graph(buying: Buying, ports: GraphPorts) -> list[tuple[tuple[int, int], SwitchModel, int]]:
+    """Return the cables at a switch, in all and to servers, its model, and the number of such switches.
 
     Raises
     ------
@@ -82,7 +85,7 @@ def models_of_graph(buying: Buying, ports: GraphPorts) -> list[tuple[int, Switch
     speed_bps = ports.bandwidth_bps
     models = switch_models(buying.technology, speed_bps, buying.prices)
     chosen = []
-    for cables, count in sorted(ports.switches.items(), reverse=True):
+    for (cables, of_servers), count in sorted(ports.switches.items(), reverse=True):
         large = [model for model in models if model.radix >= cables]
         if not large:
             most = max((model.radix for model in models), default=0)
@@ -91,5 +94,5 @@ def models_of_graph(buying: Buying, ports: GraphPorts) -> list[tuple[int, Switch
                 f"{most} such ports; use switches of fewer ports"
             )
         best = min(large, key=lambda one: one.switch_usd + ports_for(cables, one.split) * one.plug_usd)
-        chosen.append((cables, best, count))
+        chosen.append(((cables, of_servers), best, count))
     return chosen

@@ -181,7 +181,7 @@ class _Lanes:
         self._bytes_per_s = topology.bandwidth_bps / 8.0
         self._port_bytes_per_s = np.repeat(self._bytes_per_s / ports, ports)
         hops = np.diff(found.node_first) - 1
-        at = np.repeat(found.node_first[:-1], hops) + _places(hops)
+        at = ranges(found.node_first[:-1], found.node_first[1:] - 1)
         self._link = topology.link_ids(found.nodes[at], found.nodes[at + 1])
         self._link_first = np.concatenate([[0], np.cumsum(hops)])
         # paths in the order of (pair, first link): those of a NIC stand together
@@ -249,10 +249,3 @@ class _Lanes:
         links = self._link[self._link_first[path] : self._link_first[path + 1]]
         rows = [range(self._port_first[link], self._port_first[link + 1]) for link in links.tolist()]
         return np.array([min(row, key=seconds.__getitem__) for row in rows], np.int64)
-
-
-def _places(sizes: Ints) -> Ints:
-    """Return 0, 1, … within each run."""
-    ends = np.cumsum(sizes)
-    places: Ints = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - sizes, sizes)
-    return places
